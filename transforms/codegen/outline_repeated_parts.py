@@ -123,7 +123,7 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
     line = Line(_ordered(block))
     reached = _Reached(line)
     functions = Functions(module, STEM)
-    # All before the first is outlined: what is made then may have the address of what is gone.
+    # All parts before one is outlined: a new op may have the address of an erased one.
     groups = [
         [_part(line, run, reached) for run in runs]
         for runs in repeated_runs(line, reached.is_seam, least=least)
@@ -182,8 +182,8 @@ class _Part(NamedTuple):
     """A run that can be a function.
 
     Attributes:
-        room: the buffers that it has for itself, by their numbers among the values from outside.
-        ops: those of the run, with the buffers that it has for itself.
+        room: its private buffers, by their numbers among the values from outside.
+        ops: the ops of the run, with its private buffers.
         operands: the values from outside, constants included.
         place: the first op of the run.
     """

@@ -9,7 +9,7 @@ normalizer calculation for softmax", 2018, for the keys that come in blocks:
           for rows by `row_block`      the scores of a block stay near
             scores = queries * keys
             their maximum and exponentials, row by row
-            sums = sums * (what the maximum grew by) + exponentials * values
+            sums = sums * (growth of the maximum) + exponentials * values
         result = sums / totals
 
 Of more keys than `LONG`, sums and totals of blocks are added with compensation.

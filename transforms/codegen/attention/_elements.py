@@ -32,14 +32,14 @@ from ._expressions import Applied, At, Element, Expression, Number, Position
 
 @dataclass(frozen=True)
 class Reduced:
-    """An element of what a reduction computes.
+    """An element of the result of a reduction.
 
     Attributes:
         op: the reduction.
         function: the op that combines, as `arith.addf`.
-        operand: what is combined.
-        initial: what it starts from.
-        loops: those of the reduction, outermost first.
+        operand: the value that is combined.
+        initial: the initial value.
+        loops: the loops of the reduction, outermost first.
     """
 
     op: Any
@@ -54,7 +54,7 @@ class ElementReader:
 
     Attributes:
         seen: the ops that were looked through.
-        sizes: how many steps each loop has; None where only the run tells.
+        sizes: the size of each loop; None for a dynamic one.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class ElementReader:
 
         Args:
             at: the loops along the axes of its result.
-            initial: what its destination holds before.
+            initial: the initial value of its destination.
             loops: the numbers of the reduction's loops; new ones if not given.
         """
         kinds = _kinds(op)
@@ -215,7 +215,7 @@ class ElementReader:
         for number, argument in enumerate(body.arguments):
             if value == argument:
                 if number == len(body.arguments) - 1:
-                    return None  # what was there before
+                    return None  # the old element
                 return self._operand(op, number, bound)
         inner = producer(value)
         if inner is None:
@@ -270,7 +270,7 @@ def has_maps_and_body(op: Any) -> bool:
 def writer(value: Any) -> Any:
     """The op that computes a tensor, or a buffer that is written once; None if absent.
 
-    What fills a buffer before something is added to it does not count.
+    An op that fills a buffer before a reduction does not count.
     """
     owner = producer(value)
     if not isinstance(value.type, ir.MemRefType):

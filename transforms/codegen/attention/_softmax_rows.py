@@ -5,7 +5,7 @@
 
 A maximum passes over NaN: the exponential of one is one, and so is the total of its row. Where a
 row has nothing but -inf so far, 0 is subtracted in the place of its maximum: its exponentials and
-its total are zeros, and 0 / 0 is what softmax says of it in the end.
+its total are zeros, and its softmax is 0 / 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ._expressions import (
 )
 
 Combine: TypeAlias = "Callable[[str, str, str], str]"
-"""Writes what two values of a type become together."""
+"""A function that writes the combination of two values of a type."""
 
 _LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
 """-inf, as MLIR writes it."""
@@ -56,12 +56,12 @@ class SoftmaxRows:
     ) -> None:
         """
         Args:
-            w: where the code is written.
-            plan: of the attention.
-            scores: a block of them, row by row.
-            rows: for each row of a span its maximum, its total and its growth; where the keys
-                may be long, what additions to the total have lost.
-            changes: what becomes of scores first.
+            w: the writer of the code.
+            plan: the plan of the attention.
+            scores: a block of scores, row by row.
+            rows: for each row of a span its maximum, its total and its growth; if the keys may
+                be long, the rounding errors of the total, too.
+            changes: the changes of scores.
             is_long: whether totals are added with compensation, or a condition for it.
         """
         self._w = w
@@ -99,10 +99,10 @@ class SoftmaxRows:
         Args:
             first: the first row of the span.
             row: the first row of the block, from there.
-            here: how many rows.
+            row_count: the number of rows of the block.
             key: the first key of the block.
-            extent: how many keys.
-            is_even: whether that is known to be a multiple of the tile's columns.
+            extent: the number of keys.
+            is_even: whether `extent` is known to be a multiple of the tile's columns.
         """
         w = self._w
         # Rows overlap: the maximum of one need not wait for the exponentials of another.

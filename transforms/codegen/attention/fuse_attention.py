@@ -60,8 +60,8 @@ after:
     func.call @linalg_ext_attention_0(%q, %k, %v, %r)
       : (memref<8x4xf32>, memref<9x4xf32>, memref<9x16xf32>, memref<8x16xf32>) -> ()
 
-What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
-`_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
+Attention is recognized by the computation, however it is cut into ops: see `_attention.py`, and
+`_attention_plan.py` for the blocks. Scales, masks and biases change the scores of a block.
 Exponentials are summed with the values as they are, and divided by their total at the end: sums of
 products are in another order than that of the ops. Of bf16 and f16 nothing is rounded in between:
 see `_expressions.py`.

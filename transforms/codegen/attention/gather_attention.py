@@ -1,8 +1,8 @@
 """Have the ops of attention side by side, with results of their own, before they become buffers.
 
 before, in short:
-    %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is what many ops begin from
-    ...                                                     // ops that have nothing to do with it
+    %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is the destination of many ops
+    ...                                                     // other ops
     %p = linalg.generic {...} ins(%t, %max) outs(%e) ...
 after:
     ...
@@ -87,7 +87,7 @@ def _gather(attention: Attention) -> None:
 
 
 def _read_narrow(op: Any) -> list[Any]:
-    """Have a product read what was widened for it before that: else every row waits for all of it.
+    """Have a product read narrow operands that were widened for it, and widen their elements.
 
     Returns:
         The ops that widened.

@@ -220,7 +220,7 @@ def can_be_split(op: Any) -> bool:
 
 
 def length_of_sums(op: Any) -> int | None:
-    """Return how many numbers are added to each element; None where that is dynamic."""
+    """Return how many numbers are added to each element; None for a dynamic number."""
     extents = extents_of(op)
     return product_of(extents[loop] for loop in summed_loops(op))
 

@@ -1,4 +1,4 @@
-"""Choices that are made in the place of what the models say: by tuning, or by who asks for them.
+"""Choices that override those of the cost models, made by tuning or by a caller.
 
 with choosing(Choices(plans={problem_key(problem): Variation(rows=8, vectors=3)})):
     lower_to_llvm(module)

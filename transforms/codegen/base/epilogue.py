@@ -104,7 +104,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> EpilogueMatch | N
 def _next_user(op: Any, output: Any) -> tuple[Any, list[Any]]:
     """Return the next op that reads or writes the result, and the fills before it.
 
-    Only fills may stand between: another op might read what the epilogue writes earlier then.
+    Only fills may stand between: another op might read the destination, which is written earlier.
     """
     siblings = ops_of(op.block)
     fills: list[Any] = []

@@ -27,10 +27,10 @@ class Argument:
         type: its memref type.
         element: its element type.
         dimensions: the name of the dimension of each axis.
-        sizes: of each axis; None where it is known only at run time.
-        strides: of each axis; None where it is known only at run time.
+        sizes: the size of each axis; None for a dynamic one.
+        strides: the stride of each axis; None for a dynamic one.
         cast: the op that its elements go through when they are read, if there is one.
-        read_as: the type that they are of then.
+        read_as: the type of its elements then.
     """
 
     type: str
@@ -184,17 +184,16 @@ class Problem:
         element: the type of the sums, as MLIR spells it, and of the operands but for `converted`
             ones and those of a dot product.
         batch: the dimensions of all three operands.
-        rows: what A and C have.
-        columns: what B and C have.
-        depth: what A and B have: it is summed over.
+        rows: the dimensions of A and C.
+        columns: the dimensions of B and C.
+        depth: the dimensions of A and B, which are summed over.
         swapped: whether A is the second input of the op, and B the first.
         overwrites: whether C is written without being read.
         dot: the instruction that multiplies words of narrow elements, if there is one.
         converted: the operands whose elements are of another type in memory.
         zero_points: the operands from whose elements a number is subtracted; with a dot product
             alone.
-        is_undivided: whether the whole depth is one block: what is written is not of the type of
-            the sums.
+        is_undivided: whether the whole depth is one block, as C is not of the type of the sums.
         computed: the operands whose elements are computed while they are packed.
     """
 
@@ -213,7 +212,7 @@ class Problem:
 
     @property
     def packed(self) -> str:
-        """The type of what is packed."""
+        """The type of packed elements, or words."""
         return self.element if self.dot is None else "i32"
 
     @property

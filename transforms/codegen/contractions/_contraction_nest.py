@@ -53,10 +53,9 @@ class ContractionNest(Nest):
         """
         Args:
             plan: the plan.
-            arguments: the operands of the op: its two inputs and its output. The zero points that
-                there are follow them.
-            epilogue: what is done to the result, whose operands are the last parameters.
-            prologues: what is done to each input, whose operands come before those.
+            arguments: the two inputs and the output of the op; zero points follow them.
+            epilogue: the computation on the result, whose operands are the last parameters.
+            prologues: the computation on each input, whose operands come before those.
         """
         super().__init__(plan.tile.lanes)
         self._plan = plan

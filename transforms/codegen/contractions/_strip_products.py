@@ -1,4 +1,4 @@
-"""Products that read an operand in strips of their tiles, and what they take."""
+"""Products that read an operand in strips of their tiles, and their times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StripReader:
     Attributes:
         op: the product.
         number: of the operand.
-        contraction: what it computes.
+        contraction: its contraction.
         dims: the dimension of each axis of the operand before strips: first that of the columns,
             then those that are summed.
         between: the ops that the operand goes through, the last first.

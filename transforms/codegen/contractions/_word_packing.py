@@ -6,8 +6,8 @@
 
 A word that reaches beyond the depth is filled up with zeros. Nothing outside an operand is read.
 
-Shifted elements and zero points are corrected in the sums. With a' = a + shift what is packed of A,
-and p, q the zero points,
+Shifted elements and zero points are corrected in the sums. With a' = a + shift the packed elements
+of A, and p, q the zero points,
 
     sum((a - p) * (b - q)) = sum(a' * b) - (p + shift) * sum(b) - q * (sum(a) - depth * p)
 

@@ -45,9 +45,9 @@ class Tile:
     """The part of C that the micro-kernel holds in registers.
 
     Attributes:
-        rows: how many rows.
-        vectors: how many vectors of columns.
-        lanes: how many columns a vector has.
+        rows: the number of rows.
+        vectors: the number of vectors of columns.
+        lanes: the number of columns of a vector.
     """
 
     rows: int
@@ -75,11 +75,11 @@ class Panel:
     """Columns whose results are collected, and then transposed into C.
 
     Attributes:
-        size: how many values the dimensions have that are contiguous in C.
-        runs: how many of them a panel has, whole vectors.
-        length: how many columns lie between them: the values of the dimension contiguous in B.
+        size: the size of the dimensions that are contiguous in C.
+        runs: the part of that size in a panel, whole vectors.
+        length: the columns between two such runs: the size of the dimension contiguous in B.
         stride: elements of a panel from one row to the next.
-        rows: how many rows it has room for.
+        rows: the number of rows of its memory.
         past_caches: whether it goes to C past the caches, where C is aligned.
     """
 
@@ -101,7 +101,7 @@ class Plan:
     """The plan of a contraction. Its `repr` is a table.
 
     Attributes:
-        problem: what is computed.
+        problem: the contraction.
         tile: the tile of C in registers.
         row_block: rows of A that are packed at once.
         column_block: columns of B that are packed at once.
@@ -110,7 +110,7 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
-        panel: what is collected before it goes to C; None where tiles go there one by one.
+        panel: the panel in which results are collected; None if tiles go to C one by one.
         by_strips: whether B is packed strip by strip, each of which all of A then meets.
         fetches_b: whether the next strip of B is prefetched while one is multiplied.
     """
@@ -287,7 +287,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
 
 
 def cycles_of_a_step(tile: Tile, core: Machine | Target) -> float:
-    """Return the cycles for one value of the depth: multiply-adds, and what loads delay them.
+    """Return the cycles for one value of the depth: multiply-adds, and delays by loads.
 
     The units idle with fewer multiply-adds in flight than one takes cycles. Loads run in parallel
     and cost little, those of B, from L2, more than those of A, from L1.

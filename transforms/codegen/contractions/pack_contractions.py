@@ -127,11 +127,11 @@ def _may_contract(op: Any) -> bool:
 def _rewrite(
     op: Any, functions: _Functions, pending: list[Any], blocks: list[Any] | None
 ) -> str | None:
-    """Replace an op; None, or the reason why it stays. What is erased with it pends no more.
+    """Replace an op; return why it stays, or None. Ops that are erased with it leave `pending`.
 
     Args:
-        blocks: takes in those of the ops that pend then that do a part of the depth of this one;
-            None where it does a part itself.
+        blocks: a list for new pending ops that compute a block of the depth of this op; None if it
+            is such a block itself.
     """
     if not functions.machine.has_fma:
         return "the machine has no FMA"
@@ -264,7 +264,7 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _uses_all_once(plan: Plan) -> bool:
-    """Return whether a sum has no rows and no columns: packing would copy what is read once."""
+    """Return whether a sum has no rows and no columns: packing would copy elements read once."""
     problem = plan.problem
     if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
         return False
@@ -278,8 +278,8 @@ class _Functions(Functions):
     """The functions of a module's nests: one for each plan.
 
     Attributes:
-        machine: that they are made for.
-        decisions: what was chosen for each.
+        machine: the machine.
+        decisions: the plan of each.
     """
 
     def __init__(self, module: ir.Operation) -> None:

@@ -111,10 +111,10 @@ def _pack(parameter: Any, readers: Sequence[StripReader], width: int) -> None:
 def _readers_of(
     value: Any, axes: tuple[int | None, ...], between: tuple[Any, ...]
 ) -> Iterator[StripReader | None]:
-    """The products that read a value; None for what else does.
+    """Yield the products that read a value, and None for any other reader.
 
     Args:
-        value: a parameter, or what moves its elements.
+        value: a parameter, or the result of ops that move its elements.
         axes: for each axis of it, that of the parameter.
         between: the ops that moved them.
     """

@@ -5,8 +5,8 @@
     B                [strip][depth][column of the tile]
 
 Rows and columns beyond the edge of an operand are packed as repetitions of the last one, or as
-zeros: what comes of them is never stored. Nothing outside an operand is read. A prologue is
-element-wise work on an operand, a dequantization say, done while it is packed.
+zeros: their results are never stored. Nothing outside an operand is read. A prologue is
+element-wise work on an operand while it is packed, such as a dequantization.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Strips:
     """Strips of one operand, to be packed from a block of the depth.
 
     Attributes:
-        writer: where the code is written.
-        plan: how they are packed.
+        writer: the writer of the code.
+        plan: the plan.
         source: the operand, A or B.
-        packed: where the strips go.
+        packed: the memory of the strips.
         first: the first row or column.
         count: how many strips.
-        size: the end of the rows or columns that are wanted: those of the operand, or of a panel.
-        depth: where the block begins along the depth.
-        extent: how deep the block is.
+        size: the end of the valid rows or columns: of the operand, or of a panel.
+        depth: the first step of the depth in the block.
+        extent: the steps of the depth in the block.
         whole_depth: the depth of the whole operand, in elements.
         on_tiles: whether strips begin at multiples of their height.
     """
@@ -101,7 +101,7 @@ class Strips:
 
 
 class Packer:
-    """Packs strips of an operand as it lies; the base class of what computes while it packs."""
+    """The packer of strips of an operand; the base class of packers that compute, too."""
 
     def pack(self, s: Strips) -> None:
         """Write the loop over strips."""
@@ -245,7 +245,7 @@ def with_readable_prologues(plan: Plan, prologues: dict[Operand, Elementwise]) -
 
 
 class Prologue(Packer):
-    """Packs what is computed of an operand.
+    """The packer of an operand after a prologue.
 
     The operand is read where it lies, in its own type; scales and zero points are read at the place
     of its line, its depth or its batch.
@@ -333,7 +333,7 @@ def _limit_across(s: Strips) -> Index | None:
 
 
 Reader: TypeAlias = "Callable[[str], list[str]]"
-"""Loads what the micro-kernel needs at a step of the depth."""
+"""A function that loads the operands of the micro-kernel at a step of the depth."""
 
 
 def rows_of(
@@ -343,8 +343,8 @@ def rows_of(
     """Load an element of A for each row of a tile, from a strip or in place.
 
     Args:
-        packed: where it is packed; None where it is read in place.
-        start: where the tile's strip begins there.
+        packed: the memory of its strips; None if it is read in place.
+        start: the first index of the tile's strip there.
         row: the tile's first row.
         rows: how many rows the operand has.
         depth: where the block begins along the depth.

@@ -35,8 +35,8 @@ def chosen(plan: Plan) -> Plan:
 
 
 def varied(plan: Plan, variation: Variation) -> Plan | None:
-    """A plan with what differs; None where it cannot be varied so."""
-    # Sizes are known, C is written from a tile, and nothing else follows from what is varied.
+    """Return a plan with a variation; None if it cannot be varied so."""
+    # Sizes are static, C is written from a tile, and nothing else follows from the variation.
     is_variable = plan.problem.is_static and not plan.is_inner and plan.panel is None
     if not is_variable or (plan.by_strips and variation.row_block):
         return None
@@ -111,7 +111,7 @@ def _tiles(plan: Plan, target: Target) -> list[Tile]:
 
 
 def _fits(plan: Plan, target: Target) -> bool:
-    """Return whether the packed operands stay within what a thread may take."""
+    """Return whether the packed operands stay within a thread's part of the caches."""
     size = plan.problem.element_bytes
     l2, last = target.cache(2).size, target.caches[-1].size
     return plan.scratch_a * size <= 2 * l2 and plan.scratch_b * size <= max(2 * l2, last // 4)
@@ -129,7 +129,7 @@ class PlannedContraction:
         function: the symbol of its nest.
         model: the plan that the model gives.
         plan: the one that was taken.
-        epilogue: what is done on the tile in registers.
+        epilogue: the computation on the tile in registers.
         target: the machine.
     """
 

@@ -45,7 +45,7 @@ class Factor:
         source: the type of its elements.
         cast: the op that makes elements of C's type of them; None where they are of it.
         zero_point: the integer of C's type that is subtracted then, if there is one.
-        prologue: what is computed of its elements instead, if it is more than that.
+        prologue: the computation on its elements instead, if it is more than that.
         others: the other operands of that, and its scalars.
     """
 

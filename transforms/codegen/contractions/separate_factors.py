@@ -36,9 +36,8 @@ after:
       linalg.yield %t : f32
     } -> tensor<8x7xf32>
 
-An op of a user's may say such a sum, and so does what upstream's fusion has been through. The work
-is repeated for each row or column, and the product is no contraction. The result is the same to the
-last bit.
+Such sums are written by users, and made by upstream's fusion. The work is repeated for each row or
+column, and the product is no contraction. The result is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -103,9 +102,9 @@ class _Factor:
 
     Attributes:
         value: in the body of the sum.
-        ops: what computes it, in order; none where it is an operand as it is.
+        ops: the ops that compute it, in order; none for an operand itself.
         operands: the numbers of the operands that it is computed from.
-        loops: of the sum that it depends on, in the order of the axes of what it becomes.
+        loops: the loops of the sum that it depends on, in the order of the axes of its tensor.
     """
 
     value: Any

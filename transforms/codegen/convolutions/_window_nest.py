@@ -187,7 +187,7 @@ class Lanes:
     """The lanes of the vectors.
 
     Attributes:
-        count: how many rounds of the loop over vectors are left; None where all lanes have one.
+        count: the remaining rounds of the loop over vectors; None if they fill all lanes.
         at: the round of the loop over vectors.
     """
 
@@ -293,7 +293,7 @@ class Reader:
         """The lanes of a vector that hold elements of results; None for all of them.
 
         Args:
-            lane: how far the vector is from the first of the tile.
+            lane: the distance of the vector from the first of the tile.
             step: elements from one lane's element to the next.
             first: the offset of the read from that of the first lane, in elements.
         """

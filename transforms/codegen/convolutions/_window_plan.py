@@ -1,15 +1,15 @@
 """A reduction over windows, and its plan: which loop is over vectors, and how large a tile is.
 
 A tile is a few neighbouring results, in registers while all elements of their windows go by.
-Neighbouring windows overlap: what is read for one is there for the other. Tile and unrolling are
-those that need the fewest instructions for a result, by counting them.
+Neighbouring windows overlap: one load serves several of them. The tile and the unrolling take the
+fewest instructions for a result, by counting them.
 
 A convolution that multiplies matrices has a plan here where its kernel stays in the cache. The tile
 of results is then that of the micro-kernel of contractions: some vectors of one operand, each of
-which meets some elements of the other. Nothing is packed. The windows are read where they lie,
-again and again from L1; the kernel is small enough to come from L2. Where a row of results is no
-multiple of a vector, rows are walked over as one. The few elements of the input between them, by
-which a row of the image is longer, are computed too.
+which is multiplied by some elements of the other. Nothing is packed. The windows are read in place,
+again and again from L1; the kernel is small enough to come from L2. If a row of results is no
+multiple of a vector, rows are walked over as one. Results for the few elements of the input between
+them, by which a row of the image is longer, are computed, too.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Loop:
     """A loop of the iteration space.
 
     Attributes:
-        name: of it.
-        size: its rounds; None where only the run tells.
+        name: the name of its dimension.
+        size: its rounds; None for a dynamic number.
         is_parallel: whether each round has its own results.
     """
 
@@ -49,10 +49,10 @@ class WindowProblem:
         arguments: the buffers by their places, the result's with them: among the operands of the
             body, and after those among the operands of the epilogue.
         output: the place of the result.
-        windows: the places of what is read through windows.
-        body: what is done for each element of a window.
-        start: the constant that the results start from; None where they add to what is there.
-        epilogue: what is done to each result at the end.
+        windows: the places of the buffers that are read through windows.
+        body: the computation on each element of a window.
+        start: the initial value of the results; None for the old elements.
+        epilogue: the computation on each result at the end.
     """
 
     loops: tuple[Loop, ...]
@@ -140,7 +140,7 @@ _MOST_OPS = 128
 _MOST_COUNT = 8
 
 _SPARE = 6
-"""Registers for what vectors are put together from, and for what the compiler moves about."""
+"""Registers for parts of vectors, and for the compiler."""
 
 _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.divf")
 """Ops that take several instructions, for NaN and the sign of zero."""
@@ -148,9 +148,9 @@ _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", 
 
 @dataclass(frozen=True)
 class Pitch:
-    """Rows of results that are walked over as one, with what lies between them in the input.
+    """Rows of results that are walked over as one, with the elements between them in the input.
 
-    What is computed of the elements between is not stored.
+    Results of the elements between are not stored.
 
     Attributes:
         rows: the loop over rows; the one over vectors goes on across the ends of rows.
@@ -185,7 +185,7 @@ class WindowPlan:
     """The plan of a reduction over windows. Its `repr` is a table.
 
     Attributes:
-        problem: what is computed.
+        problem: the reduction.
         vector: the loop over vectors.
         lanes: elements of a vector.
         tile: how many results of each other loop are computed at once.
@@ -193,7 +193,7 @@ class WindowPlan:
         order: the loops over results, from the outside in.
         vectors: how many vectors are computed at once.
         pitch: how the elements of the vectors lie in rows; None where they are one row.
-        repeats: what else is in a vector.
+        repeats: the short loop inside a vector, if there is one.
     """
 
     problem: WindowProblem
@@ -345,7 +345,7 @@ def _cost(
     for name, count in tile.items():
         size = problem.size(name)
         if count > 1 and (size is None or size % count):
-            edges *= 1.08  # the code once more, for what is left
+            edges *= 1.08  # the code once more, for the remainder
     # Few results at a time wait for one another.
     waiting = max(0, 6 - results) * 0.1 * taps
     return edges * (loads + results * (taps * work + 1) + waiting) / results

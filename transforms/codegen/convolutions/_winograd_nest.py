@@ -306,7 +306,7 @@ class Inputs(Part):
     def _places(self, window: FlatOperand, loop: str, tile: Index) -> list[Index]:
         """Return the offsets of a tile's rows or columns.
 
-        Where the tile has one less, the last offset comes twice. No result uses what it repeats.
+        The last offset comes twice for a tile with one less. No result uses the repeated elements.
         """
         w, size = self._w, self._conv.size(loop)
         first = w.mul(tile, RESULTS)

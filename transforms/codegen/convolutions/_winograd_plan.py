@@ -56,7 +56,7 @@ class Convolution:
         results: the loop over channels of results, one for each filter.
         channels: the loop over channels of the input.
         taps: the loops over rows and columns of a filter.
-        lanes: what vectors run along.
+        lanes: the dimension along vectors.
     """
 
     problem: WindowProblem
@@ -164,11 +164,11 @@ class WinogradPlan:
     """The plan of a convolution by Winograd's algorithm. Its `repr` is a table.
 
     Attributes:
-        convolution: what is computed.
-        tile: of the products: filters by tiles, or tiles by filters where channels are in lanes.
-        rows: of tiles, in a block.
-        columns: of tiles, in a block.
-        strips: of filters, whose sums are transformed back at once.
+        convolution: the convolution.
+        tile: the tile of the products: filters by tiles, or tiles by filters if lanes are channels.
+        rows: the rows of tiles in a block.
+        columns: the columns of tiles in a block.
+        strips: the strips of filters whose sums are transformed back at once.
         is_prepared: whether the factors of the filters are there before a call.
     """
 
@@ -241,7 +241,7 @@ _FILTER_CYCLES = 25.0
 """For a filter of one channel, or a vector of them: 9 loads, 28 sums, 16 stores."""
 
 _INPUT_CYCLES = {"columns": 48.0, "channels": 32.0}
-"""For a vector of tiles: 16 loads, 32 sums, 16 stores, and what brings columns into lanes."""
+"""For a vector of tiles: 16 loads, 32 sums, 16 stores, and shuffles of columns into lanes."""
 
 _RESULT_CYCLES = 30.0
 """For a vector of tiles: 16 loads, 24 sums, 4 stores."""

@@ -50,7 +50,7 @@ S - 1 are not, for a stride of S. Each tap by itself is a plain contraction, and
 Where the taps are a multiple of the stride, S of them in a direction are one contraction: what they
 write lies side by side.
 
-What is meant is not told by the form of the conditions: they are computed for every position.
+Conditions are not judged by their form: they are computed for every position.
 """
 
 from __future__ import annotations
@@ -269,9 +269,9 @@ class Axis:
     Attributes:
         out: the loop over places of the result.
         tap: the loop over taps.
-        size: how many elements there are.
-        taps: how many taps.
-        stride, dilation: how far from one to the next.
+        size: the number of elements.
+        taps: the number of taps.
+        stride, dilation: the distance from one element, or tap, to the next.
     """
 
     out: str
@@ -313,11 +313,11 @@ class TransposedConvolution:
     """A transposed convolution.
 
     Attributes:
-        op: it.
-        maps: of its operands, the image's with plain loops.
+        op: the op.
+        maps: the maps of its operands, that of the image with plain loops.
         image: the number of the operand that is spread.
         axes: the directions, by the loop over places of the result.
-        product: what is summed; in its body.
+        product: the value in its body that is summed.
     """
 
     op: Any
@@ -328,7 +328,7 @@ class TransposedConvolution:
 
     @property
     def combination(self) -> tuple[Any, Any]:
-        """The op that adds to the result, and what it adds."""
+        """The op that adds to the result, and the value that it adds."""
         combination = combination_of(self.op)
         if combination is None:
             raise AssertionError("a transposed convolution that sums nothing")

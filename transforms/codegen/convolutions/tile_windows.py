@@ -17,18 +17,18 @@ after:
     func.call @linalg_ext_windows_0(%v, %o)
       : (memref<55x3x64xf32, strided<[128, 64, 1]>>, memref<55x64xf32>) -> ()
 
-Poolings and depthwise convolutions, whatever they are called: what reads memory through views that
-overlap. The vectors run along the channels where these come last in memory, and else along the
-width. Each result combines the elements of its window in the order that
-the loops have; a product that is added is not rounded before.
+Poolings and depthwise convolutions are ops of any name that read memory through views that overlap.
+The vectors run along the channels if these come last in memory, and else along the width. Each
+result combines the elements of its window in the order of the loops; a product that is added is not
+rounded before.
 
-A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `_winograd_plan.py` tells. Another one is read where it lies if its kernel is small
-enough to stay in the cache. Any other is left to be packed.
+A convolution that multiplies matrices is computed by Winograd's algorithm if that is quicker: see
+`_winograd_plan.py`. Any other reads its operands in place if its kernel is small enough to stay in
+the cache, or is left to be packed.
 
-Where the output was just filled with a constant, the results start from it, and the fill is gone.
-Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
-and the result goes where the op would have put it.
+If the output was just filled with a constant, the results start from it, and the fill is gone. If
+its only reader is an element-wise op, a bias and an activation say, that is computed on the tile,
+and the result goes to the op's destination.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def atan2(y: Any, x: Any) -> Any:
     is_steep = floats.above(height, width)
     top = floats.select(is_steep, width, height)
     bottom = floats.select(is_steep, height, width)
-    # Two infinities are as far as each other, and the angle of the origin is that of (1, 0).
+    # Two infinities are taken for equal, and the angle of the origin is that of (1, 0).
     infinities = (floats.equal(side, floats.infinity) for side in (top, bottom))
     at_infinity = arith.andi(*infinities)
     top = floats.select(at_infinity, 1, top)

@@ -1,8 +1,8 @@
 """Rows shorter than a few registers, added to one row: as many at a time as fill whole registers.
 
 Rows of n elements that lie one after another are one long row in which every n-th element is of the
-same column. As many registers as hold a multiple of n go along it, each with what one of its lanes
-has found so far; at the end they are combined to n elements, and these with what the result held:
+same column. As many registers as hold a multiple of n go along it, each lane
+with its partial result; at the end they are combined to n elements, and these with the old result:
 
     %sums = scf.for %at = 0 to N * n step R * lanes {      R registers, R * lanes a multiple of n
       ...                                                  each adds the elements of its own lanes
@@ -40,7 +40,7 @@ from .loop_nests import Access, Collapser, Nest, widest_bits
 from .reductions import Combiner, combiners_of, part
 
 _MOST_REGISTERS, _MOST_OF_NARROW = 12, 6
-"""For what was found so far; of machines with 32 registers, and of those with 16."""
+"""The most registers of partial results, on machines with 32 registers and on those with 16."""
 
 _BITS_OF_MANY = 512
 _FEW_REGISTERS = 4
@@ -57,8 +57,8 @@ class JoinedRows:
         combiners: how each output takes a new element.
         row: elements of a row.
         lanes: of a register.
-        period: after how many registers a column is in the same lane again.
-        registers: how many go along, a multiple of that.
+        period: the number of registers after which a column is in the same lane again.
+        registers: the number of registers, a multiple of the period.
         views: of the operands that have rows, with the rows as one.
     """
 
@@ -222,7 +222,7 @@ class JoinedRows:
         return load_row(self.views[at], where, pass_.lanes, pass_.mask)
 
     def _after(self, member: Member, partial: Sequence[Any]) -> None:
-        """Combine the registers to rows, and these with what the outputs held."""
+        """Combine the registers to rows, and these with the old elements of the outputs."""
         for number, (combine, access) in enumerate(
             zip(self.combiners, self.nest.writes, strict=True)
         ):

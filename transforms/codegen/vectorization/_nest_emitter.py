@@ -1,4 +1,4 @@
-"""From nests to loops: what is shared, what is collapsed, what shrinks to a row.
+"""The emission of nests as loops that are shared and collapsed, with buffers cut to a row.
 
 Two nests may share loop `depth` where no iteration of the one depends on other iterations of the
 other. They must touch the same slices of any memory that both touch, and one of them writes.
@@ -165,7 +165,7 @@ class NestEmitter:
                 self._emit_op(sum_.clear_errors())
 
     def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
-        """Return buffers for what the loops below `depth` write to an output."""
+        """Return buffers for the elements of an output that the loops below `depth` write."""
         access = nest.operands[at]
         type_ = access.memref.type
         below = [axis for axis, dim in enumerate(access.dims) if dim is not None and dim > depth]
@@ -329,7 +329,7 @@ class NestEmitter:
         return self._shrunk[allocation]
 
     def _clean_up(self) -> None:
-        """Free the smaller buffers where the larger ones were freed; erase what has no uses."""
+        """Free the smaller buffers where the larger ones were freed; erase unused ops."""
         self._collapser.erase_unused_views()
         for allocation, small in self._shrunk.items():
             releases = [
@@ -418,7 +418,7 @@ def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
                 break
             run.append(nest)
     while len(run) > 1 and run[-1].rank == depth + 1:
-        run.pop()  # what follows the last row is better off in a loop of its own
+        run.pop()  # a nest after the last row is quicker in a loop of its own
     if not any(nest.rank > depth + 1 for nest in run):
         return None
     return _Group(tuple(run), is_innermost=False)
@@ -505,7 +505,7 @@ def _touched(nest: Nest) -> _Touched:
 
 
 def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]]:
-    """Return pairs of accesses of what may be one memory, one of which writes it."""
+    """Return pairs of accesses that may be to one memory, one of which writes it."""
     (reads, writes), (later_reads, later_writes) = earlier, later
     pairs = [(a, b) for a in writes for b in (*later_reads, *later_writes)]
     pairs += [(a, b) for a in reads for b in later_writes]

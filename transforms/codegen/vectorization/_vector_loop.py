@@ -61,8 +61,8 @@ class VectorLoop:
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
-        added: outputs that all members, one nest at several positions, add to: what they add is
-            added up before it is added to what is there.
+        added: outputs that all members, one nest at several positions, add to: the values are
+            added up before they are added to the old elements.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class VectorLoop:
         def rounds() -> list[Any]:
             if not any(self._are_long_sums()):
                 return one_block()
-            # A row of one block does without what more of them need, a short one most of all.
+            # A row of one block has no totals to add with compensation.
             are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
             return either(are_many, blocks, one_block, start)
 

@@ -41,12 +41,12 @@ class Pass:
 
     Attributes:
         lanes: elements of a vector.
-        at: where the vector begins in the row.
-        mask: which elements are in the row; None for all.
+        at: the position of the first lane in the row.
+        mask: the elements that are in the row; None for all.
         streams: whether vectors are whole and aligned in the memory that is streamed to.
-        fresh: which elements no round before had; None for all that the mask leaves.
-        rows: vectors that were loaded or computed, by what they are the elements of.
-        stores: those that are to be stored, and where.
+        fresh: the elements that no earlier round had; None for all in the mask.
+        rows: vectors that were loaded or computed, by their memory and positions.
+        stores: the vectors to store, and their positions.
     """
 
     lanes: int
@@ -99,10 +99,10 @@ def of_body(
 
 
 def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
-    """Return the operands of an op; of an extremum of floats what an output held is the last.
+    """Return the operands of an op; the old output is the last operand of an extremum of floats.
 
-    LLVM selects the first where it is NaN. Of what was loaded from where the result goes it would
-    make a store under a mask, which some machines do element by element.
+    LLVM selects the first where it is NaN. If that was loaded from where the result goes, the store
+    would get a mask, which some machines store element by element.
     """
     operands = list(op.operands)
     return operands[::-1] if op.name in _EXTREMA and operands[0] in outputs else operands
@@ -179,7 +179,7 @@ def gather_row(source: Any, places: Sequence[Any], lanes: int, mask: Any | None)
 
 
 def _as_line(source: Any, offset: Any) -> Any:
-    """Return a memref as one axis without an end: its elements, and what lies between them."""
+    """Return a memref as one axis without an end: its elements and the gaps between them."""
     open_ = ir.ShapedType.get_dynamic_stride_or_offset()
     gap = ir.ShapedType.get_dynamic_size()
     type_ = ir.MemRefType.get(
@@ -203,7 +203,7 @@ def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> lis
     loadable = _as_bytes(source) if is_truth(source.type) else source
     element = loadable.type.element_type
     type_ = row_type(count, element)
-    # Some machines know a float only by converting it; what moves here is its bits.
+    # The bits are moved: some machines would convert narrow floats.
     bits = row_type(count, ir.IntegerType.get_signless(element.width))
     columns = [arith.bitcast(bits, vector.load(type_, loadable, where)) for where in places]
     rows = [
@@ -295,7 +295,7 @@ def in_blocks(
         starts: the values that the loop carries.
         sums: the numbers of those that are sums of floats.
         block: emits the rounds from one index to another, given the carried values; returns the
-            new ones, and for sums what the block adds up to.
+            new ones, and for sums those of the block alone.
         is_even: True where the last block is as long as the others.
     """
     low, high, step = bounds

@@ -83,7 +83,7 @@ class Nest:
     Attributes:
         op: the `linalg.generic`.
         operands: for each operand its access, or the scalar that it is.
-        inputs: how many of them are inputs.
+        inputs: the number of inputs.
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
         reduction: how its innermost loop reduces; None if it is parallel.
@@ -333,7 +333,7 @@ def _overlap(nest: Nest) -> MatchFailure | None:
 
 
 def _single_questions(nest: Nest) -> MatchFailure | None:
-    """Return why what the body asserts is not the same for all elements of a row."""
+    """Return why an assertion of the body differs between the elements of a row."""
     questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
     if not questions:
         return None
@@ -358,7 +358,7 @@ def widest_bits(nests: Sequence[Nest]) -> int:
 
 
 def bits_in_vectors(read: Sequence[Any], computed: Sequence[Any]) -> int:
-    """Return the bits of the widest of some numbers: what is computed in f16 becomes f32."""
+    """Return the bits of the widest of some numbers; f16 is computed in f32."""
     types = [value.type for value in (*read, *computed)]
     widths = [type_.width for type_ in types if isinstance(type_, ir.IntegerType | ir.FloatType)]
     is_narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
@@ -372,7 +372,7 @@ def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
 
 
 def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
-    """Return the elements that a body reads of rows, or reduces, and what it computes of them."""
+    """Return the elements of rows that a body reads or reduces, and the values computed of them."""
     inner = nest.rank - 1
     read = [
         argument
@@ -392,8 +392,8 @@ def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
 
 
 # LLVM unrolls loops of a few rounds, and puts the rounds of the loop around them into the lanes of
-# vectors. What lies a few elements apart from round to round it loads as a whole, and takes apart;
-# what lies farther apart it gathers, element by element.
+# vectors. Elements with a small stride from round to round it loads as a whole, and takes apart;
+# those with a larger stride it gathers one by one.
 
 _UNROLLED = 64
 """Rounds of inner loops together that are unrolled."""

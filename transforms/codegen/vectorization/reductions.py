@@ -150,7 +150,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 _BEFORE = -1
-"""The position of what was found before the row began."""
+"""The position of an element that was best before the row began."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Sums:
 
     Attributes:
         combiners: the operation of each output.
-        begins_with_old: True where the vectors begin with what the outputs hold.
+        begins_with_old: True where the vectors begin with the old elements of the outputs.
     """
 
     combiners: tuple[Combiner, ...]
@@ -205,7 +205,7 @@ class FirstBest:
     """The best element and where it is; the first of several that are equal.
 
     Attributes:
-        choice: what is better.
+        choice: the condition that chooses.
         position_type: of the positions in the vectors, as narrow as the elements where the row is
             known to be short enough: vectors of both then have as many lanes.
     """
@@ -350,8 +350,8 @@ class Choice:
         condition: the value of the body that says whether the new one is better.
         new: the new element in the body.
         old: the best so far in the body.
-        value: which output the element is.
-        position: which output its position is.
+        value: the number of the output for the element.
+        position: the number of the output for its position.
         where: the position of the new element in the body; in the row it may begin beyond 0.
         places: all that the body computes of positions, the old one too.
     """

@@ -132,12 +132,12 @@ def _roll_up_runs(line: Line, runs: Sequence[Run], least: int) -> bool:
 def _initial_values(
     line: Line, first: Run, step_links: Sequence[Link]
 ) -> dict[FromBefore, Any] | None:
-    """Return what the first step takes in the place of results of a step before it.
+    """Return the operands of the first step in the place of results of a step before it.
 
     Args:
         line: the ops.
         first: the first step.
-        taken: what each other step takes.
+        step_links: the operands of each other step.
 
     Returns:
         The values by their links; None where the first step differs from the others.

@@ -85,8 +85,8 @@ class _Cut:
     """A split of a loop into parts.
 
     Attributes:
-        loop: which one.
-        starts: of its parts, and the end of the last.
+        loop: the number of the loop.
+        starts: the starts of its parts, and the end of the last.
         answers: the results of comparisons of the body, by their number among its operations.
     """
 

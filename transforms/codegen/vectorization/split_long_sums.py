@@ -54,9 +54,9 @@ after:
     memref.dealloc %parts : memref<f32>
     memref.dealloc %errors : memref<f32>
 
-What `linalg-ext-vectorize-loops` and `linalg-ext-pack-contractions` have left: complex numbers,
-rows that do not lie along memory, elements read where the body says. Sums of f16 and bf16 stay as
-they are: their order is kept.
+The sums are those that `linalg-ext-vectorize-loops` and `linalg-ext-pack-contractions` leave: of
+complex numbers, of rows that do not lie along memory, of elements at computed indices. Sums of f16
+and bf16 keep their order.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     """Lower element-wise ops and reductions on buffers to loops over vectors.
 
     Args:
-        vector_bits: of a register, a power of two from 64 on; 0 for what this machine has.
+        vector_bits: the width of a register, a power of two from 64 on; 0 for that of the target.
 
     Raises:
         ArgumentError: no such registers.
@@ -288,7 +288,7 @@ class _Squares:
         extent = self._nest.static_extent(self._across)
         outputs = self._nest.is_read[self._nest.inputs :]
         if extent is not None and extent > 0 and not any(outputs):
-            # The last rows once more rather than fewer at a time: nothing reads what is written.
+            # The last rows once more rather than fewer at a time: no nest reads the results.
             rows = min(self._lanes, _power_below(extent))
             self._blocks(index(0), index(extent - extent % rows), rows, ivs)
             if extent % rows:

@@ -81,7 +81,7 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     """Vectorize loops that carry one sum, or extremum, along rows.
 
     Args:
-        vector_bits: of a register; 0 for what this machine has.
+        vector_bits: the width of a register; 0 for that of the target.
     """
     report = Report(NAME)
     bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
@@ -110,9 +110,9 @@ class _Scan:
 
     Attributes:
         loop: the `scf.for`.
-        combine: how it takes one more element.
-        total: what it carries on.
-        value: what the total takes in.
+        combine: the combiner of the total and a value.
+        total: the value that it carries on.
+        value: the value that is combined with the total.
     """
 
     loop: Any
@@ -176,7 +176,7 @@ class _Scan:
         """As `_vectors`, one after another.
 
         Args:
-            base: what is added to all totals that are written, if there is something.
+            base: a value that is added to all totals that are written, or None.
         """
         bases = None if base is None else as_row(base, lanes)
         # LLVM takes minutes for narrow integers that are carried in all lanes.
@@ -206,13 +206,13 @@ class _Scan:
         self.loop.erase()
 
     def _round(self, at: Any, carried: Any, mask: Any | None, bases: Any | None = None) -> Any:
-        """Emit what is done with one vector; gives the total with its elements, in all lanes.
+        """Emit one vector; return the total with its elements, in all lanes.
 
         Args:
             at: where it begins.
             carried: the total so far, in all lanes.
             mask: which lanes are in the row; None for all.
-            bases: what is added to the totals that are written, if there is something.
+            bases: values that are added to the totals that are written, or None.
         """
         lanes = carried.type.shape[0]
         position, before = self.body.arguments
