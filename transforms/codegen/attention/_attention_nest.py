@@ -181,35 +181,28 @@ class AttentionNest(Nest):
     def _pack(self, key: Index, extent: Index) -> None:
         w, plan, depth = self._w, self._plan, self._depth
         if (packed := self._packed["key"]) is not None:
-            strips = w.ceil_div(extent, plan.scores.tile.columns)
+            count = w.ceil_div(extent, plan.scores.tile.columns)
             Packer().pack(
-                Strips(
-                    w, plan.scores, self._key, packed, key, strips, self._keys, 0, depth, depth
-                )
-            )  # fmt: skip
+                Strips(w, plan.scores, self._key, packed, key, count, self._keys, 0, depth, depth)
+            )
         if (packed := self._packed["value"]) is not None:
-            strips = w.ceil_div(self._columns, plan.sums.tile.columns)
+            columns, keys = self._columns, self._keys
+            count = w.ceil_div(columns, plan.sums.tile.columns)
             Packer().pack(
-                Strips(
-                    w, plan.sums, self._value, packed, 0, strips, self._columns, key, extent,
-                    self._keys,
-                )
-            )  # fmt: skip
+                Strips(w, plan.sums, self._value, packed, 0, count, columns, key, extent, keys)
+            )
 
     def _write_scores(
         self, row: Index, row_count: Index, key: Index, extent: Index, skipped: Index
     ) -> None:
-        w, plan = self._w, self._plan.scores
+        w, plan, depth = self._w, self._plan.scores, self._depth
         tile, stride = plan.tile, self._plan.score_stride
         strips_a, strips_b = w.ceil_div(row_count, tile.rows), w.ceil_div(extent, tile.columns)
         packed = self._packed["query"]
         if packed is not None:
             Packer().pack(
-                Strips(
-                    w, plan, self._query, packed, row, strips_a, self._rows, 0, self._depth,
-                    self._depth,
-                )
-            )  # fmt: skip
+                Strips(w, plan, self._query, packed, row, strips_a, self._rows, 0, depth, depth)
+            )
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             values = multiply(

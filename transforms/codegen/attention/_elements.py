@@ -201,7 +201,7 @@ class ElementReader:
                 if result.position in bound:
                     return None
                 bound[result.position] = loop
-            elif not _is_zero(result):
+            elif result != ir.AffineExpr.get_constant(0):
                 return None
         for loop, is_parallel in enumerate(_kinds(op)):
             if is_parallel and loop not in bound:
@@ -316,10 +316,6 @@ def _kinds(op: Any) -> tuple[bool, ...]:
         }
         return tuple(loop in written for loop in range(maps_of(op)[-1].n_dims))
     return parallel_loops(op)
-
-
-def _is_zero(result: Any) -> bool:
-    return isinstance(result, ir.AffineConstantExpr) and result.value == 0
 
 
 def _splat(op: Any) -> Number | None:

@@ -155,17 +155,14 @@ def widened(expression: Expression) -> Expression:
     if expression.name in ("arith.truncf", "arith.extf"):
         if type_of(operands[0]) == type_:
             return operands[0]
-        return Applied(_cast(operands[0], type_), "", operands, type_)
+        widens = type_of(operands[0]) == WIDE and type_ == "f64"
+        return Applied("arith.extf" if widens else "arith.truncf", "", operands, type_)
     return Applied(expression.name, expression.attributes, operands, type_)
 
 
 def is_seen_as_bits(expression: Expression) -> bool:
     """Return whether a narrow float is read as an integer, or the other way."""
     return isinstance(expression, Applied) and expression.name == "arith.bitcast"
-
-
-def _cast(operand: Expression, type_: str) -> str:
-    return "arith.extf" if type_of(operand) == WIDE and type_ == "f64" else "arith.truncf"
 
 
 def _number(number: Number) -> Number:
@@ -244,16 +241,15 @@ def _needed(changed: Expression) -> list[Comparison]:
     if _is_lowest(no):
         return [*_conjuncts(condition), *_needed(yes)]
     if _is_lowest(yes):
-        comparison = comparison_of(condition)
-        return [*([comparison.opposite] if comparison is not None else []), *_needed(no)]
+        comparisons = filter(None, [comparison_of(condition)])
+        return [*(comparison.opposite for comparison in comparisons), *_needed(no)]
     return []
 
 
 def _conjuncts(condition: Expression) -> list[Comparison]:
     if isinstance(condition, Applied) and condition.name == "arith.andi":
         return [comparison for operand in condition.operands for comparison in _conjuncts(operand)]
-    comparison = comparison_of(condition)
-    return [comparison] if comparison is not None else []
+    return [*filter(None, [comparison_of(condition)])]
 
 
 def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) -> list[int]:

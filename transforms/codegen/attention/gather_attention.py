@@ -22,9 +22,10 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.generics import maps_of, output_of
-from linalg_ext.transforms.ir_utils.walking import is_unused, producer, select
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer, select
 
 from ._attention import Attention, find_attention
 
@@ -65,21 +66,21 @@ def _gather(attention: Attention) -> None:
     widened = _read_narrow(last)
     remaining = (last, *widened)
     old = [op for op in attention.ops if op not in remaining and op.name != "arith.constant"]
-    new: list[tuple[Any, Any]] = []
+    new: dict[Any, Any] = {}
     with last.location, ir.InsertionPoint(last):
         for op in old:
             destination = output_of(op)
-            is_cloned = any(destination == before for before, _ in new)
             clone = op.clone()
             for position, value in enumerate(op.operands):
-                clone.operands[position] = _new_value(value, new)
-            if "shape" not in op.name and not is_cloned and _is_empty(destination):
+                clone.operands[position] = new.get(value, value)
+            is_shared = destination not in new and comes_of(destination, "tensor.empty")
+            if "shape" not in op.name and is_shared:
                 with ir.InsertionPoint(clone):
                     own = producer(destination).clone()
                 clone.operands[len(op.operands) - 1] = own.results[0]
-            new.append((op.results[0], clone.results[0]))
+            new[op.results[0]] = clone.results[0]
         for position, value in enumerate(list(last.operands)[:-1]):
-            last.operands[position] = _new_value(value, new)
+            last.operands[position] = new.get(value, value)
     _bring_destination(last)
     for op in reversed([*widened, *old]):
         if is_unused(op.results[0]):
@@ -87,7 +88,7 @@ def _gather(attention: Attention) -> None:
 
 
 def _read_narrow(op: Any) -> list[Any]:
-    """Have a product read narrow operands that were widened for it, and widen their elements.
+    """Have a product read operands before they are widened, and widen their elements itself.
 
     Returns:
         The ops that widened.
@@ -112,18 +113,9 @@ def _read_narrow(op: Any) -> list[Any]:
 def _only_widens(op: Any) -> bool:
     if op.name != "linalg.generic" or len(op.operands) != 2:
         return False
-    first, *rest = op.regions[0].blocks[0].operations
+    names = [inner.name for inner in ops_of(op.regions[0].blocks[0])]
     is_identity = all(map_ == ir.AffineMap.get_identity(map_.n_dims) for map_ in maps_of(op))
-    return is_identity and first.operation.name == "arith.extf" and len(rest) == 1
-
-
-def _new_value(value: Any, new: list[tuple[Any, Any]]) -> Any:
-    return next((replacement for before, replacement in new if before == value), value)
-
-
-def _is_empty(value: Any) -> bool:
-    owner = producer(value)
-    return owner is not None and owner.name == "tensor.empty"
+    return is_identity and names == ["arith.extf", "linalg.yield"]
 
 
 def _bring_destination(op: Any) -> None:

@@ -128,16 +128,12 @@ def _comes_before(value: Any, op: Any) -> bool:
     return owner.name in _MOVABLE and not len(owner.operands)
 
 
-def move_operands_before(match: EpilogueMatch, op: Any) -> None:
-    """Move the operands of an epilogue before an op."""
-    _move_all_before((match.destination, *match.values), op)
-
-
-def _move_all_before(values: Iterable[Any], op: Any) -> None:
+def move_before(values: Iterable[Any], op: Any) -> None:
+    """Move the ops of values, and of their operands, before an op."""
     for value in values:
         owner = producer(value)
         if owner is not None and owner.block == op.block and op.is_before_in_block(owner):
-            _move_all_before(owner.operands, op)
+            move_before(owner.operands, op)
             owner.move_before(op)
 
 
@@ -151,7 +147,7 @@ def call_in_place(
     """
     output = output_of(op)
     if match is not None:
-        move_operands_before(match, op)
+        move_before((match.destination, *match.values), op)
     functions.call(name, operands, [op] if match is None else [op, match.op])
     if fill is not None:
         fill.erase()

@@ -84,9 +84,9 @@ class Writer:
         if not values:
             return known
         total: Index = values[0]
-        for term in (*values[1:], *([known] if known else [])):
-            total = self._binary("addi", operator.add, total, term)
-        return total
+        for value in values[1:]:
+            total = self._binary("addi", operator.add, total, value)
+        return self._binary("addi", operator.add, total, known) if known else total
 
     def sub(self, left: Index, right: Index) -> Index:
         """Return `left - right`."""

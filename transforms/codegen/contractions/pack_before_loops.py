@@ -42,11 +42,11 @@ after:
       scf.yield %n : tensor<4096x640xf32>
     }
 
-That is how AVX2 wants it, whose tiles have 16 columns. Tiles of rows of a product, as groups have
-them, would each pack the same operand again. It is done for products of f32 and f64 of known sizes,
-whose innermost columns are those of that operand alone, where reading strips is faster than packing
-in each round. An element-wise op that alone reads the result goes before its reshape, so that it
-can still be done with the product.
+The example is for AVX2, whose tiles have 16 columns. Tiles of rows of a product, as groups have
+them, would each pack the same operand again. Products of f32 and f64 of known sizes are changed,
+whose innermost columns are those of that operand alone, if reading strips is faster than packing in
+each round. An element-wise op that alone reads the result goes before its reshape, so that it can
+still be fused with the product.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def pack_before_loops(module: ir.Operation) -> Report:
     machine = this_machine()
     strips: dict[tuple[Any, ...], Any] = {}
     for op in select(module, _may_be_product):
-        loops = _loops_around(op)
+        loops = _loops_from(op.parent)
         if not loops:
             continue
         report.matched[op.name] += 1
@@ -113,22 +113,23 @@ def _may_be_product(op: Any) -> bool:
     return op.name.startswith("linalg.") and len(op.operands) == 3 and len(op.results) == 1
 
 
-def _loops_around(op: Any) -> list[Any]:
+def _loops_from(op: Any) -> list[Any]:
+    """Return the loops from an op outwards, the outermost first."""
     loops: list[Any] = []
-    above = op.parent
-    while above is not None:
-        if above.name in _LOOPS:
-            loops.insert(0, above.operation)
-        above = above.operation.parent
+    while op is not None:
+        op = op.operation
+        if op.name in _LOOPS:
+            loops.insert(0, op)
+        op = op.parent
     return loops
 
 
 def _strips_of(
     op: Any, loops: Sequence[Any], machine: Machine
 ) -> tuple[StripReader, Any, int] | str:
-    """The product, the loop before which its operand is packed, and the columns of a strip.
+    """Return the product, the loop before which its operand is packed, and the width of a strip.
 
-    Where nothing is packed, the reason.
+    A reason is returned for an operand that is not packed.
     """
     if not machine.has_fma or not is_plain(op):
         return "the operands are not of f32 or f64 with known sizes, or the machine has no FMA"
@@ -139,7 +140,10 @@ def _strips_of(
     if reader is None:
         return "the innermost columns belong to no operand alone"
     operand = op.operands[reader.number]
-    steady = [loop for loop in loops if _is_before(operand, loop)]
+    owner = operand.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    inside = _loops_from(block.owner)
+    steady = [loop for loop in loops if loop not in inside]
     if not steady:
         return "the operand with the columns changes in the loop"
     columns = operand.type.shape[reader.own.index(reader.dims[0])]
@@ -147,16 +151,6 @@ def _strips_of(
     if not width or seconds >= LEAST_GAIN * seconds_in_place(reader, machine):
         return "the operand is best read in place"
     return reader, steady[0], width
-
-
-def _is_before(value: Any, loop: Any) -> bool:
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-    above = block.owner.operation
-    while above is not None:
-        if above == loop:
-            return False
-        above = above.parent.operation if above.parent is not None else None
-    return True
 
 
 def _reader(op: Any, contraction: Contraction) -> StripReader | None:

@@ -52,7 +52,7 @@ from linalg_ext.transforms.codegen.base.epilogue import (
     EpilogueMatch,
     call_in_place,
     find_epilogue,
-    move_operands_before,
+    move_before,
     reads_in_vectors,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, choose_dot, this_machine
@@ -194,7 +194,7 @@ def _split(op: Any, problem: Problem, zeros: Any, match: EpilogueMatch | None) -
     steps: list[Any] = [step for step in (zeros, op) if step is not None]
     steps += [] if match is None else [match.op]
     if match is not None:
-        move_operands_before(match, op)
+        move_before((match.destination, *match.values), op)
     with op.location, ir.InsertionPoint(op):
         length = dynamic_length(op)
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(LONG))
@@ -313,38 +313,28 @@ class _Functions(Functions):
 def _plan_of_types(
     product: Product, problem: Problem, arguments: Sequence[Argument], machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    """The operands as they are read, and the plan; or why there is none.
+    """Return the operands with their casts, and the plan; or why there is none.
 
     The problem has its dimensions sorted, all of one type; the arguments are A, B and C of the op.
     """
-    first, second = product.factors
-    a, b = (second, first) if problem.swapped else (first, second)
-    has_zero_points = any(factor.zero_point is not None for factor in product.factors)
-    operands: tuple[tuple[Operand, Factor], ...] = (("A", a), ("B", b))
-    converted = replace(
-        problem,
-        converted=frozenset(operand for operand, factor in operands if factor.cast is not None),
-    )
-    prologues = {
-        operand: factor.prologue for operand, factor in operands if factor.prologue is not None
-    }
+    roles: tuple[Operand, Operand] = ("B", "A") if problem.swapped else ("A", "B")
+    factors: dict[Operand, Factor] = dict(zip(roles, product.factors, strict=True))
+    converted = frozenset(role for role, factor in factors.items() if factor.cast is not None)
+    zero_points = frozenset(r for r, factor in factors.items() if factor.zero_point is not None)
+    prologues = {r: factor.prologue for r, factor in factors.items() if factor.prologue is not None}
     if prologues:
-        if has_zero_points:
+        if zero_points:
             return "zero points and a prologue on one operand"
-        computed = replace(
-            converted,
-            converted=converted.converted | frozenset(prologues),
-            computed=frozenset(prologues),
-        )
-        plan = with_readable_prologues(make_plan(computed, machine), prologues)
+        computed = frozenset(prologues)
+        problem = replace(problem, converted=converted | computed, computed=computed)
+        plan = with_readable_prologues(make_plan(problem, machine), prologues)
         return _read_as(problem.element, product, arguments), plan
-    plan = make_plan(converted, machine)
-    dot = choose_dot(machine.dots, a.sign, b.sign, problem.element)
-    if dot is not None and (has_zero_points or not plan.is_inner):
-        zero_points = (operand for operand, factor in operands if factor.zero_point is not None)
-        words = replace(problem, dot=dot, zero_points=frozenset(zero_points))
-        return _read_as(dot.element, product, arguments), make_plan(words, machine)
-    if has_zero_points:
+    plan = make_plan(replace(problem, converted=converted), machine)
+    dot = choose_dot(machine.dots, factors["A"].sign, factors["B"].sign, problem.element)
+    if dot is not None and (zero_points or not plan.is_inner):
+        plan = make_plan(replace(problem, dot=dot, zero_points=zero_points), machine)
+        return _read_as(dot.element, product, arguments), plan
+    if zero_points:
         return "zero points, and no dot products"
     return _read_as(problem.element, product, arguments), plan
 

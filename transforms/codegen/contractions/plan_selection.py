@@ -68,18 +68,17 @@ def candidates(plan: Plan, target: Target, *, most: int = 12) -> list[Candidate]
     expected = estimate(plan, target)
     if expected is None:
         return []
-    first = Candidate(Variation(), plan, expected)
     alternatives: list[Candidate] = []
     for variation in _variations(plan, target):
         other = varied(plan, variation)
-        is_repeated = other is None or any(candidate.plan == other for candidate in alternatives)
-        if other is None or is_repeated or not _fits(other, target):
+        plans = [candidate.plan for candidate in alternatives]
+        if other is None or other in plans or not _fits(other, target):
             continue
         time = estimate(other, target)
         if time is not None:
             alternatives.append(Candidate(variation, other, time))
     ranked = sorted(alternatives, key=lambda candidate: candidate.estimate.seconds)
-    return [first, *ranked[: most - 1]]
+    return [Candidate(Variation(), plan, expected), *ranked[: most - 1]]
 
 
 def _variations(plan: Plan, target: Target) -> Iterator[Variation]:
@@ -172,24 +171,18 @@ class PlannedContraction:
             return [("model", "none: sizes are known at run time only")]
         share = time.peak / time.seconds if time.seconds else 0.0
         clock = cycles_per_second() / 1e9
-        rows = [
-            (
-                "work",
-                f"{count_text(time.flops)} flops on {bytes_text(time.moved)}, "
-                f"{time.flops / max(1, time.moved):.3g} flops a byte",
-            ),
-            (
-                "model",
-                f"{seconds_text(time.seconds)} on one thread at {clock:.3g} GHz, "
-                f"{100 * share:.0f}% of the peak: "
-                f"products {seconds_text(time.products)}, packing {seconds_text(time.packing)}, "
-                f"result {seconds_text(time.result)}",
-            ),
-        ]
-        alternatives = [candidate for candidate in self.candidates() if candidate.plan != plan][
-            :_ALTERNATIVES
-        ]
-        for candidate in alternatives:
+        work = (
+            f"{count_text(time.flops)} flops on {bytes_text(time.moved)}, "
+            f"{time.flops / max(1, time.moved):.3g} flops a byte"
+        )
+        model = (
+            f"{seconds_text(time.seconds)} on one thread at {clock:.3g} GHz, "
+            f"{100 * share:.0f}% of the peak: products {seconds_text(time.products)}, "
+            f"packing {seconds_text(time.packing)}, result {seconds_text(time.result)}"
+        )
+        rows = [("work", work), ("model", model)]
+        alternatives = [candidate for candidate in self.candidates() if candidate.plan != plan]
+        for candidate in alternatives[:_ALTERNATIVES]:
             relative = candidate.estimate.seconds / time.seconds if time.seconds else 1.0
             rows.append(("not", f"{candidate.variation}: {_compared(relative)}"))
         return rows

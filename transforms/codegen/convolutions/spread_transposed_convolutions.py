@@ -341,7 +341,9 @@ def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
     sizes = plain_sizes(op, maps)
     if isinstance(sizes, str):
         return sizes
-    if any(0 in value.type.shape for value in op.operands if _is_shaped(value)):
+
+    shapes = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    if any(0 in type_.shape for type_ in shapes):
         return "an operand is empty"
     inputs, _ = split_operands(op)
     images = [number for number in range(len(inputs)) if not is_plain(maps[number])]
@@ -368,10 +370,6 @@ def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
         return "the conditions are not those of taps"
     maps[image] = AffineMap(maps[image].dims, maps[image].symbols, tuple(plain))
     return TransposedConvolution(op, tuple(maps), image, axes, conditions.product)
-
-
-def _is_shaped(value: Any) -> bool:
-    return isinstance(value.type, ir.ShapedType)
 
 
 def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
@@ -414,7 +412,7 @@ class Conditions:
         if step.combiner.name not in _ADDITIONS or not step.is_neutral_elsewhere:
             return "the body does not sum a product or 0"
         dims = indexing_maps(op)[0].dims
-        parts = [(_names(part, dims), part) for part in step.conditions]
+        parts = [(frozenset(dims[loop] for loop in loops_of(p)), p) for p in step.conditions]
         largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
         by_loops = {loops: [part for names, part in parts if names <= loops] for loops in largest}
         return cls(step.value, by_loops, sizes, dims)
@@ -443,10 +441,6 @@ class Conditions:
         ):
             return "the conditions are not those of taps"
         return axis
-
-
-def _names(value: Any, dims: Sequence[str]) -> frozenset[str]:
-    return frozenset(dims[loop] for loop in loops_of(value))
 
 
 def _steps(met: np.ndarray[Any, Any]) -> tuple[int, int]:

@@ -57,7 +57,7 @@ from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops, siz
 from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._window_nest import OperandsNest, WindowNest
+from ._window_nest import WindowNest
 from ._window_plan import (
     Loop,
     WindowPlan,
@@ -129,13 +129,15 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
         inputs = [*inputs, buffer_of(op.operands[plan.convolution.filters]).value]
     types = [str(value.type) for value in inputs]
     key = f"{plan.problem}{types}"
-    name = functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
+    name = functions.known(key)
+    if name is None:
+        if isinstance(plan, WinogradPlan):
+            write = WinogradNest(plan, types).function
+        else:
+            write = WindowNest(plan, types).function
+        name = functions.add(key, plan, write)
     call_in_place(functions, name, inputs, op, fill and fill[0], match, pending)
     return None
-
-
-def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
-    return WinogradNest(plan, types) if isinstance(plan, WinogradPlan) else WindowNest(plan, types)
 
 
 def _finished(

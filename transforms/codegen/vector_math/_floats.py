@@ -10,10 +10,6 @@ from linalg_ext.bindings import arith, ir, math, vector
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
 from linalg_ext.transforms.ir_utils.float_formats import WIDE
 
-_OLT, _OGT, _OEQ, _OGE = (
-    getattr(arith.CmpFPredicate, name) for name in ("OLT", "OGT", "OEQ", "OGE")
-)
-
 
 class Floats:
     """Arithmetic on one vector type; Python numbers among the operands become constants.
@@ -73,15 +69,15 @@ class Floats:
 
     def below(self, a: Any, b: Any) -> Any:
         """`a < b`; false if either is NaN."""
-        return arith.cmpf(_OLT, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OLT, self.value(a), self.value(b))
 
     def above(self, a: Any, b: Any) -> Any:
         """`a > b`; false if either is NaN."""
-        return arith.cmpf(_OGT, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OGT, self.value(a), self.value(b))
 
     def equal(self, a: Any, b: Any) -> Any:
         """`a == b`; false if either is NaN."""
-        return arith.cmpf(_OEQ, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OEQ, self.value(a), self.value(b))
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:
         return arith.select(condition, self.value(a), self.value(b))

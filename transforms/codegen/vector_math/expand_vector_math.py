@@ -98,12 +98,9 @@ _OF_ROWS = {"arith.remf", "math.cos", "math.sin", "math.tan"}
 @module_pass(NAME, on=_EXPANSIONS)
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, circular and hyperbolic functions and remainders on vectors."""
-    ops = filter(_is_of_vectors, operations(module, _EXPANSIONS))
-    return replace_each(NAME, ops, _expanded)
-
-
-def _is_of_vectors(op: Any) -> bool:
-    return isinstance(op.results[0].type, ir.VectorType)
+    ops = operations(module, _EXPANSIONS)
+    on_vectors = (op for op in ops if isinstance(op.results[0].type, ir.VectorType))
+    return replace_each(NAME, on_vectors, _expanded)
 
 
 def _expanded(op: Any) -> Any:

@@ -18,7 +18,7 @@ from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, 
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
 from linalg_ext.transforms.ir_utils.tensor_loops import either
-from linalg_ext.transforms.ir_utils.walking import ops_of, producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 
 from ._joined_rows import joined_rows, with_one_row
 from ._vector_loop import VectorLoop, fence
@@ -341,7 +341,7 @@ class NestEmitter:
                 self._release(allocation, small, releases)
 
     def _release(self, allocation: Any, small: Any, releases: Sequence[Any]) -> None:
-        is_used = small != allocation and any(True for _ in small.uses)
+        is_used = small != allocation and not is_unused(small)
         for release in releases:
             if is_used:
                 with release.location, ir.InsertionPoint(release):

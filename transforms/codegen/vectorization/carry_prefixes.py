@@ -154,7 +154,7 @@ def _changes_nothing_elsewhere(prefixes: _Prefixes) -> bool:
     """Return whether the elements for which no condition holds leave the result unchanged."""
     step, name = prefixes.step, prefixes.step.combiner.name
     if step.is_neutral_elsewhere:
-        return not _reads(prefixes, prefixes.along)
+        return all(AffineDim(prefixes.along) not in map_.results for map_ in prefixes.maps[:-1])
     if name not in _CHOOSING:
         return False
     arguments = list(prefixes.op.regions[0].blocks[0].arguments)
@@ -166,10 +166,6 @@ def _changes_nothing_elsewhere(prefixes: _Prefixes) -> bool:
     is_own = prefixes.op.operands[selected] == prefixes.op.operands[unselected]
     at_along = AffineDim(prefixes.along) in prefixes.maps[selected].results
     return is_own and not at_along and list(prefixes.maps[unselected].results) == renamed
-
-
-def _reads(prefixes: _Prefixes, loop: str) -> bool:
-    return any(AffineDim(loop) in map_.results for map_ in prefixes.maps[:-1])
 
 
 def _carried(op: Any) -> Any:

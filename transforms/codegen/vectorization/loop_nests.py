@@ -26,7 +26,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     parallel_loops,
     yielded_by,
 )
-from linalg_ext.transforms.ir_utils.walking import ops_of
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of
 
 from .reductions import FirstBest, Reduction, reduction_of
 
@@ -182,7 +182,7 @@ def read_nest(op: Any) -> Nest | MatchFailure:
         tuple(operands),
         inputs,
         is_parallel,
-        tuple(any(True for _ in argument.uses) for argument in body.arguments),
+        tuple(not is_unused(argument) for argument in body.arguments),
         None,
         tuple(loads),
     )

@@ -47,7 +47,7 @@ from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
 from linalg_ext.transforms.codegen.base.index_conditions import evaluate, loops_of
 from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index, part_along, strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
-from linalg_ext.transforms.ir_utils.walking import operations, ops_of, select
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, ops_of, select
 
 NAME = "linalg-ext-split-index-sets"
 
@@ -110,13 +110,17 @@ def _cuts(op: Any) -> Iterator[_Cut]:
     """Yield splits of loops: where the body asks about the position, else where maps jump."""
     maps, extents = indexing_maps(op), extents_of(op)
     inputs, outputs = split_operands(op)
-    if any(value in outputs for value in inputs) or not all(map(_is_strided, outputs)):
+    types = [output.type for output in outputs]
+    are_strided = all(
+        type_.memory_space is None and strides_of(type_) is not None for type_ in types
+    )
+    if any(value in outputs for value in inputs) or not are_strided:
         return
     body = op.regions[0].blocks[0]
     read = [
         map_.results
         for map_, argument in zip(maps, body.arguments, strict=True)
-        if any(True for _ in argument.uses)
+        if not is_unused(argument)
     ]
     for loop, is_parallel in enumerate(parallel_loops(op)):
         dim, size = maps[0].dims[loop], extents.get(loop)
@@ -136,10 +140,6 @@ def _cuts(op: Any) -> Iterator[_Cut]:
         starts = sorted({start for value in values for start in value.starts})
         if len(starts) <= MOST_PIECES:
             yield _Cut(loop, (*starts, size), answers)
-
-
-def _is_strided(memory: Any) -> bool:
-    return memory.type.memory_space is None and strides_of(memory.type) is not None
 
 
 def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
@@ -174,7 +174,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
         ops = ops_of(body)
         fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
-        kept = [at for at in range(len(inputs)) if any(True for _ in body.arguments[at].uses)]
+        kept = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
         for at in reversed(range(len(inputs))):
             if at not in kept:
                 body.erase_argument(at)
