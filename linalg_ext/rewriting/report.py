@@ -63,6 +63,13 @@ class Report(Shown, shown_as="report"):
         """Note why an op was left as it was."""
         self.left.setdefault(op_name, set()).add(reason)
 
+    def record(self, op_name: str, reason: str | None) -> None:
+        """Count an op as changed, or as left for a reason."""
+        if reason is None:
+            self.changed[op_name] += 1
+        else:
+            self.leave(op_name, reason)
+
     def merge(self, other: Report) -> None:
         """Add the counts of another run of the same transformation."""
         self.matched.update(other.matched)

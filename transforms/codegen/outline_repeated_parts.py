@@ -94,7 +94,7 @@ from linalg_ext.transforms.ir_utils.repeats import (
     repeated_runs,
     shape_of,
 )
-from linalg_ext.transforms.ir_utils.walking import ancestor_in, first_of, producer
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, first_of, ops_of, producer
 
 NAME = "linalg-ext-outline-repeated-parts"
 
@@ -123,7 +123,7 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
     line = Line(_ordered(block))
     reached = _Reached(line)
     functions = Functions(module, STEM)
-    # All before the first is outlined: what is made then may have the address of what is gone.
+    # All parts before one is outlined: a new op may have the address of an erased one.
     groups = [
         [_part(line, run, reached) for run in runs]
         for runs in repeated_runs(line, reached.is_seam, least=least)
@@ -139,21 +139,21 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
 
 
 def _outline(parts: list[_Part], functions: Functions) -> int:
-    """Make parts that are equal one function; the number of its calls."""
+    """Replace equal parts by calls of one function; return the number of calls."""
     first = parts[0]
-    made = part_of_ops(first.ops, first.operands, stem=STEM) if len(parts) > 1 else None
-    if made is None:
+    outlined = part_of_ops(first.ops, first.operands, stem=STEM) if len(parts) > 1 else None
+    if outlined is None:
         return 0
-    made.function.attributes[APART] = ir.UnitAttr.get()
-    name = functions.adopt(None, made.function)
+    outlined.function.attributes[APART] = ir.UnitAttr.get()
+    name = functions.adopt(None, outlined.function)
     for part in parts:
         _call(name, part)
     return len(parts)
 
 
 def _ordered(block: Any) -> list[Any]:
-    """Return the ops of a block whose order says something: no allocations, no deallocations."""
-    *ops, _ = [op.operation for op in block.operations]
+    """Return the ops of a block without allocations and deallocations, whose order is arbitrary."""
+    *ops, _ = ops_of(block)
     return [op for op in ops if op.name != _DEALLOC and not _is_allocation(op)]
 
 
@@ -163,14 +163,14 @@ def _sink_fills(block: Any) -> int:
     Bufferization leaves them in no order that says anything. The result is the number of moves.
     """
     moved = 0
-    for fill in [op.operation for op in block.operations]:
+    for fill in ops_of(block):
         if fill.name != "linalg.generic" or len(fill.operands) != 1:
             continue
         buffer = buffer_of(fill.operands[0])
         if not buffer.is_fresh:
             continue
-        found = (ancestor_in(block, use.owner.operation) for use in uses_of(buffer.value))
-        reaching = {op for op in found if op is not None and op.name not in TOUCH_NOTHING}
+        users = (ancestor_in(block, use.owner.operation) for use in uses_of(buffer.value))
+        reaching = {op for op in users if op is not None and op.name not in TOUCH_NOTHING}
         behind = [op for op in reaching if fill.is_before_in_block(op)]
         if behind:
             fill.move_before(first_of(behind))
@@ -182,8 +182,8 @@ class _Part(NamedTuple):
     """A run that can be a function.
 
     Attributes:
-        room: the buffers that it has for itself, by their numbers among the values from outside.
-        ops: those of the run, with the buffers that it has for itself.
+        room: its private buffers, by their numbers among the values from outside.
+        ops: the ops of the run, with its private buffers.
         operands: the values from outside, constants included.
         place: the first op of the run.
     """
@@ -195,7 +195,7 @@ class _Part(NamedTuple):
 
 
 def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
-    """Return a run as a part; None where a value of its own leaves it, or buffers may overlap."""
+    """Return a run as a part; None if a value of its own leaves it, or buffers may overlap."""
     ops = line.ops[run.start : run.stop]
     own = set(ops)
     if any(_users(value, op) - own for op in ops for value in op.results):
@@ -205,8 +205,12 @@ def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
     inside: dict[int, Any] = {}
     for at, value in enumerate(outside):
         op = producer(value)
-        if op is not None and _is_allocation(op) and len(others := _users(value, op) - own) == 1:
-            (free,) = others
+        if (
+            op is not None
+            and _is_allocation(op)
+            and len(other_users := _users(value, op) - own) == 1
+        ):
+            (free,) = other_users
             if free.name == _DEALLOC and free.block == op.block:
                 inside[at] = op
                 frees.append(free)
@@ -222,12 +226,12 @@ def _is_allocation(op: Any) -> bool:
 
 
 def _users(value: Any, op: Any) -> set[Any]:
-    """Return the ops in the block of `op` that take a value, or have in their regions one."""
+    """Return the ops in the block of `op` that use a value, also in their regions."""
     return {ancestor_in(op.block, use.owner.operation) for use in value.uses}
 
 
 def _call(name: str, part: _Part) -> None:
-    """Put the call of a function in the place of a part."""
+    """Replace a part by the call of a function."""
     with part.place.location, ir.InsertionPoint(part.place):
         operands = [value for value in part.operands if not is_repeated(value)]
         call = func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands).operation
@@ -254,17 +258,17 @@ class _Reached:
         self._accesses: dict[Buffer, list[_Access]] = {}
         self._aliases = Aliases()
         self._buffers: dict[Any, Buffer] = {}
-        for place, (op, taken) in enumerate(zip(line.ops, line.taken, strict=True)):
+        for place, (op, values) in enumerate(zip(line.ops, line.taken, strict=True)):
             if op.name in TOUCH_NOTHING:
                 continue
             count = len(op.operands)
-            for at, value in enumerate(taken):
+            for at, value in enumerate(values):
                 if is_memory(value):
-                    found = self._accesses.setdefault(self._buffer_of(value), [])
-                    found.append(_Access(place, at >= count or may_write(op, at)))
+                    accesses = self._accesses.setdefault(self._buffer_of(value), [])
+                    accesses.append(_Access(place, at >= count or may_write(op, at)))
         self._across: list[list[list[_Access]]] = [[] for _ in range(len(line.ops) + 1)]
         for accesses in self._accesses.values():
-            first = next((each.place for each in accesses if each.is_written), len(line.ops))
+            first = next((access.place for access in accesses if access.is_written), len(line.ops))
             for place in range(first + 1, accesses[-1].place + 1):
                 self._across[place].append(accesses)
 
@@ -286,17 +290,19 @@ class _Reached:
 
     def _is_of_contraction(self, accesses: Sequence[_Access], place: int) -> bool:
         """Return whether a contraction wrote a buffer last before a place, or ops on its result."""
-        writer = max(each.place for each in accesses if each.is_written and each.place < place)
+        writer = max(
+            access.place for access in accesses if access.is_written and access.place < place
+        )
         op = self._line.ops[writer]
         if not _is_elementwise(op):
             return is_contraction(op)
         inputs = [value for value in op.operands[: input_count(op)] if is_memory(value)]
         read = [self._accesses[self._buffer_of(value)] for value in inputs]
         return any(
-            self._is_of_contraction(each, writer)
-            for each in read
-            if any(access.is_written and access.place < writer for access in each)
-            and sum(not access.is_written for access in each) == 1
+            self._is_of_contraction(accesses_of_input, writer)
+            for accesses_of_input in read
+            if any(access.is_written and access.place < writer for access in accesses_of_input)
+            and sum(not access.is_written for access in accesses_of_input) == 1
         )
 
     def may_overlap(self, run: Run, operands: Sequence[Any]) -> bool:
@@ -308,9 +314,9 @@ class _Reached:
             if any(a.is_written and run.start <= a.place < run.stop for a in self._accesses[buffer])
         }
         return any(
-            self._aliases.may_alias(one, other)
-            for one, other in combinations(buffers, 2)
-            if one in written or other in written
+            self._aliases.may_alias(buffer, other)
+            for buffer, other in combinations(buffers, 2)
+            if buffer in written or other in written
         )
 
 

@@ -38,6 +38,15 @@ def extents_of(op: Any) -> dict[int, int | None]:
     return found
 
 
+def sizes_in(type_: Any) -> list[int | None]:
+    """Return the size of each axis of a shaped type; None for a dynamic one."""
+    shape = ir.ShapedType(type_)
+    return [
+        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
+
+
 def input_count(op: Any) -> int:
     """Return the number of inputs of a structured op; its outputs follow them.
 
@@ -50,6 +59,16 @@ def input_count(op: Any) -> int:
     if op.name == "linalg.reduce":
         return len(op.operands) // 2
     return int(op.name in ("linalg.broadcast", "linalg.softmax", "linalg.transpose"))
+
+
+def output_of(op: Any) -> Any:
+    """Return the last operand of an op: the output of a structured op with one result."""
+    return op.operands[len(op.operands) - 1]
+
+
+def yielded_by(body: Any) -> Any:
+    """Return the operands of the terminator of a body."""
+    return body.operations[len(body.operations) - 1].operation.operands
 
 
 def is_contraction(op: Any) -> bool:

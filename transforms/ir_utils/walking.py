@@ -69,6 +69,11 @@ def functions(module: Any) -> list[Any]:
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
 
 
+def ops_of(block: Any) -> list[Any]:
+    """Return the operations of a block, its terminator last."""
+    return [op.operation for op in block.operations]
+
+
 def ancestor_in(block: Any, op: Any) -> Any | None:
     """Return the op of a block that is an op, or has it in its regions; None where none is."""
     while op.block != block:

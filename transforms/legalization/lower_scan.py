@@ -36,9 +36,9 @@ from linalg_ext.bindings import arith, complex, ir, tensor
 from linalg_ext.structured.destination_ops import Scan
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
-    compensated,
+    add_compensated,
     is_added_in_blocks,
-    nothing,
+    negative_zero,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 from linalg_ext.transforms.ir_utils.tensor_loops import (
@@ -196,7 +196,7 @@ class _Planes(_Steps):
             def step(*elements: Any) -> Sequence[Any]:
                 given, total, *error = elements[: len(new)], *elements[len(new) :]
                 if added is not None:
-                    return compensated(total, error[0], given[added])
+                    return add_compensated(total, error[0], given[added])
                 return [self.joined(total, given)]
 
             return list(elementwise(new, before, step).results)
@@ -210,7 +210,7 @@ class _Planes(_Steps):
         start = [tensor.empty(rest, carried) if scan.initial is None else scan.initial]
         if added is not None:
             errors = [tensor.empty(rest, carried)]
-            start += elementwise([], errors, lambda _: [nothing(carried)]).results
+            start += elementwise([], errors, lambda _: [negative_zero(carried)]).results
         total, *_, target = self.along(start, scan.init, take=self._planes, join=join, put=put)
         return [target, total]
 

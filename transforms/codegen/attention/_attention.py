@@ -1,25 +1,27 @@
-"""Attention in plain ops: which ops they are, and what they compute.
+"""Attention in plain ops: the search for its ops, and what they compute.
 
     scores[b, q, k]   = sum over d of query[b, q, d] * key[b, k, d]
     changed[b, q, k]  = a scale, masks, biases: any expression of the score, its place, and others
     weights[b, q, k]  = exp(changed - max over k of changed) / sum over k of the same
     result[b, q, d]   = sum over k of weights[b, q, k] * value[b, k, d]
 
-b and q are any number of dimensions, in any order: what neither keys nor values have, as the heads
-of a group that shares them, are rows as the queries are.
+b and q are any number of dimensions, in any order. Dimensions that neither keys nor values have, as
+the heads of a group that shares them, are rows as the queries are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.payload import has_vector_form
+from linalg_ext.transforms.ir_utils.generics import output_of
+from linalg_ext.transforms.ir_utils.walking import ops_of
 
 from ._attention_plan import Loops
-from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
+from ._elements import ElementReader, Reduced, has_maps_and_body, writer
 from ._expressions import (
     NARROW,
     WIDE,
@@ -53,17 +55,17 @@ A start of NaN is accepted as well, where the maximum passes over NaN.
 
 @dataclass(frozen=True)
 class Attention:
-    """Attention, found in ops.
+    """Attention, read from ops.
 
     Attributes:
-        op: the one that writes the result.
-        ops: all that belong to it, in order; of what is read by others too, some may not.
+        op: the op that writes the result.
+        ops: all its ops, in order, without some whose results other ops read, too.
         query: an element of the queries; likewise `key` and `value`.
         result: the loop along each axis of the result.
-        score: how `changed` names the sum of products of queries and keys.
-        changed: what the softmax is of.
+        score: the sum of products of queries and keys, as an element in `changed`.
+        changed: the operand of the softmax.
         masked_is_zero: whether a row of which every score is -inf gives zeros, and not NaN.
-        loops: of all of it.
+        loops: its loops.
     """
 
     op: Any
@@ -78,37 +80,36 @@ class Attention:
     loops: Loops
 
 
+_OTHER_SELECTION = "the weights are selected by something other than the mask of whole rows"
+
 _CASTS = ("arith.extf", "arith.truncf")
 
 _NEAR = 2
-"""Levels from weights to the exponential: they are chosen, or zeros, and divided by their sum."""
+"""Levels from weights to the exponential: a select of the weights or zeros, and a division."""
 
 
 def find_attention(op: Any) -> Attention | str | None:
-    """The attention that an op is the end of.
+    """Return the attention that an op is the end of.
 
-    Returns:
-        The attention; why it is left where it is nearly one; None if it is not one.
+    A reason is returned for ops that are nearly attention, and None for all others.
     """
     if not has_maps_and_body(op) or len(op.operands) < 3:
         return None
-    reader = ElementReader()
-    at = reader.at_output(op)
     try:
-        return _Finder(reader, op, at).found()
+        return _Finder(op).match()
     except NotAttention as reason:
         return str(reason)
 
 
 class _Finder:
-    def __init__(self, reader: ElementReader, op: Any, at: At) -> None:
-        self._reader = reader
+    def __init__(self, op: Any) -> None:
         self._op = op
-        self._at = at
+        self._reader = ElementReader()
+        self._at = self._reader.at_output(op)
+        self._element_type = str(ir.ShapedType(output_of(op).type).element_type)
 
-    def found(self) -> Attention | str | None:
-        reader, op = self._reader, self._op
-        outer = reader.reduction(op, self._at, Number(""))
+    def match(self) -> Attention | None:
+        outer = self._reader.reduction(self._op, self._at, Number(""))
         if outer is None or outer.function != "arith.addf" or len(outer.loops) != 1:
             return None
         split = self._split(outer)
@@ -123,15 +124,12 @@ class _Finder:
         query, key, scales = self._factors(products)
         scaled: Expression = score
         for scale in scales:
-            scaled = Applied("arith.mulf", "", (scaled, scale), self._element_type())
+            scaled = Applied("arith.mulf", "", (scaled, scale), self._element_type)
         if scales:
             changed = replaced(changed, score, scaled)
         return self._classified(
             query, key, value, score, changed, keys, products.loops, is_zero=is_zero
         )
-
-    def _element_type(self) -> str:
-        return str(ir.ShapedType(output_of(self._op).type).element_type)
 
     def _starts_from_zeros(self) -> bool:
         if not len(self._op.results):
@@ -141,30 +139,24 @@ class _Finder:
         return number(start) == 0
 
     def _split(self, outer: Reduced) -> tuple[Expression, Element] | None:
-        """The weights, looked through, and the values; None where there are no such weights."""
-        factors = product(outer.operand)
+        """Return the weights, fully expanded, and the values; None if no factor is a softmax."""
         weights: list[Expression] = []
-        others: list[Expression] = []
-        for factor in factors:
+        values: list[Expression] = []
+        for factor in product(outer.operand):
             before = len(self._reader.seen)
-            if not self._is_near_exponential(factor, _NEAR):
-                del self._reader.seen[before:]
-                others.append(self._narrow(factor))
-                continue
-            full = self._reader.full(factor)
-            if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
-                weights.append(full)
-            else:
-                del self._reader.seen[before:]
-                others.append(self._narrow(factor))
-        if len(weights) != 1 or len(others) != 1 or not isinstance(others[0], Element):
+            if self._is_near_exponential(factor, _NEAR):
+                full = self._reader.full(factor)
+                if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
+                    weights.append(full)
+                    continue
+            del self._reader.seen[before:]
+            values.append(self._narrow(factor))
+        if len(weights) != 1 or len(values) != 1 or not isinstance(values[0], Element):
             return None
-        return weights[0], others[0]
+        return weights[0], values[0]
 
     def _is_near_exponential(self, expression: Expression, levels: int) -> bool:
-        """Return whether an exponential is so near: of all that is computed before, much may be
-        read.
-        """
+        """Return whether an exponential is within some levels; expanding all may take long."""
         while isinstance(expression, Element):
             inner = self._reader.behind(expression)
             if inner is None:
@@ -176,20 +168,18 @@ class _Finder:
             return True
         levels += expression.name in _CASTS
         return levels > 0 and any(
-            self._is_near_exponential(each, levels - 1) for each in expression.operands
+            self._is_near_exponential(operand, levels - 1) for operand in expression.operands
         )
 
     def _softmax(self, weights: Expression, keys: int) -> tuple[bool, Expression]:
-        """Return whether masked rows give zeros, and what the softmax is of."""
+        """Return whether fully masked rows give zeros, and the operand of the softmax."""
         condition: Expression | None = None
         weights = unrounded(weights)
         if isinstance(weights, Applied) and weights.name == "arith.select":
             condition, zero, weights = weights.operands
             weights = unrounded(weights)
             if number(widened(zero)) != 0:
-                raise NotAttention(
-                    "the weights are selected by something other than the mask of whole rows"
-                )
+                raise NotAttention(_OTHER_SELECTION)
         if not isinstance(weights, Applied) or weights.name != "arith.divf":
             raise NotAttention("the weights are not divided by their sum")
         exponential, total = weights.operands
@@ -199,75 +189,70 @@ class _Finder:
         if not isinstance(difference, Applied) or difference.name != "arith.subf":
             raise NotAttention("the exponent is not a difference from a maximum")
         changed, maximum = difference.operands
-        self._require(
-            total, keys, ("arith.addf",), exponential, "the divisor is not the sum of the weights"
-        )
-        found = self._require(
-            maximum, keys, _MAXIMA, changed, "the subtracted value is not a maximum"
-        )
-        self._check_lowest(found)
+        reason = "the divisor is not the sum of the weights"
+        if self._reduced(total, keys, ("arith.addf",), reason, 0).operand != exponential:
+            raise NotAttention(reason)
+        reason = "the subtracted value is not a maximum"
+        largest = self._reduced(maximum, keys, _MAXIMA, reason)
+        if largest.operand != changed:
+            raise NotAttention(reason)
+        self._check_lowest(largest)
         if condition is not None:
             self._require_masked(condition, keys, changed)
         return condition is not None, changed
 
-    def _require(
+    def _reduced(
         self,
         element: Expression,
         keys: int,
         functions: tuple[str, ...],
-        expected: Expression,
         otherwise: str,
+        initial: float | None = None,
     ) -> Reduced:
-        found = self._reader.reduced(element, [keys])
-        if found is None or found.function not in functions:
+        """Return the reduction of an element over the keys, its operand fully expanded."""
+        reduced = self._reader.reduced(element, [keys])
+        if reduced is None or reduced.function not in functions:
             raise NotAttention(otherwise)
-        if self._reader.full(found.operand) != expected:
+        if initial is not None and number(reduced.initial) != initial:
             raise NotAttention(otherwise)
-        if found.function == "arith.addf" and number(found.initial) != 0:
-            raise NotAttention(otherwise)
-        return found
+        return replace(reduced, operand=self._reader.full(reduced.operand))
 
     def _check_lowest(self, maximum: Reduced) -> None:
         start = number(maximum.initial)
         is_nan = start is not None and start != start
-        if start is None or (is_nan and maximum.function != "arith.maxnumf"):
-            raise NotAttention("the maximum does not start from the lowest value")
-        if not is_nan and start > _LOWEST[self._element_type()]:
+        is_lowest = start is not None and start <= _LOWEST[self._element_type]
+        if not is_lowest and not (is_nan and maximum.function == "arith.maxnumf"):
             raise NotAttention("the maximum does not start from the lowest value")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
-        found = self._reader.reduced(condition, [keys])
-        otherwise = "the weights are selected by something other than the mask of whole rows"
-        if found is None or found.function != "arith.andi" or number(found.initial) != 1:
-            raise NotAttention(otherwise)
-        compared = self._reader.full(found.operand)
+        compared = self._reduced(condition, keys, ("arith.andi",), _OTHER_SELECTION, 1).operand
         if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
-            raise NotAttention(otherwise)
+            raise NotAttention(_OTHER_SELECTION)
         score, limit = compared.operands
         is_equal = compared.attributes == "predicate = 1 : i64"  # oeq
         is_lowest = number(_as_f32(limit)) == float("-inf")
         if not is_equal or not is_lowest or _as_f32(score) != _as_f32(changed):
-            raise NotAttention(otherwise)
+            raise NotAttention(_OTHER_SELECTION)
 
     def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
-        """The sum of products of queries and keys among what the softmax is of."""
-        found: list[tuple[Element, Reduced]] = []
-        for each in dict.fromkeys(map(_Hashed, walk(changed))):
-            element = each.expression
+        """Return the sum of products of queries and keys in the operand of the softmax."""
+        scores: list[tuple[Element, Reduced]] = []
+        for hashed in dict.fromkeys(map(_Hashed, walk(changed))):
+            element = hashed.expression
             if not isinstance(element, Element) or keys not in element.at:
                 continue
             before = len(self._reader.seen)
             products = self._reader.reduced(element)
             if products is not None and _is_sum_of_products(products):
-                found.append((element, products))
+                scores.append((element, products))
             else:
                 del self._reader.seen[before:]
-        if len(found) != 1:
+        if len(scores) != 1:
             raise NotAttention("the scores are not a product of two operands")
-        return found[0]
+        return scores[0]
 
     def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
-        """Queries, keys, and constants that they are multiplied by."""
+        """Return queries, keys, and the constants that multiply them."""
         scales: list[Expression] = []
         elements: list[Element] = []
         for factor in map(self._narrow, product(products.operand)):
@@ -275,11 +260,11 @@ class _Finder:
                 elements.append(self._unscaled(factor, scales))
             else:
                 scales.append(factor)
-        one, other = elements
-        return one, other, scales
+        query, key = elements
+        return query, key, scales
 
     def _narrow(self, factor: Expression) -> Expression:
-        """A factor as it lies in memory: before it was widened to be multiplied."""
+        """Return a factor in memory, before it was widened for the product."""
         before = len(self._reader.seen)
         inner = self._reader.behind(factor) if isinstance(factor, Element) else factor
         if isinstance(inner, Applied) and inner.name == "arith.extf":
@@ -290,17 +275,17 @@ class _Finder:
         return factor
 
     def _unscaled(self, element: Element, scales: list[Expression]) -> Element:
-        """An operand before it was multiplied by constants, which join the others."""
+        """Return an operand before constants multiplied it; they join the scales."""
         while True:
             before = len(self._reader.seen)
             factors = product(self._reader.behind(element) or element)
             inner = [factor for factor in factors if isinstance(factor, Element)]
-            others = [factor for factor in factors if not isinstance(factor, Element)]
-            if len(inner) != 1 or not others or not all(map(is_constant, others)):
+            constants = [factor for factor in factors if not isinstance(factor, Element)]
+            if len(inner) != 1 or not constants or not all(map(is_constant, constants)):
                 del self._reader.seen[before:]
                 return element
             (element,) = inner
-            scales += others
+            scales += constants
 
     def _classified(
         self,
@@ -323,7 +308,9 @@ class _Finder:
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
         rows = tuple(loop for loop in scored if loop not in batch)
         known = {*batch, *rows, keys, *depth}
-        reached = {loop for each in (query, key, score) for loop in each.at if loop is not None}
+        reached = {
+            loop for element in (query, key, score) for loop in element.at if loop is not None
+        }
         if not reached <= known or not all(loop in query.at for loop in rows):
             raise NotAttention("the queries or keys have a dimension of their own")
         if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
@@ -341,11 +328,11 @@ class _Finder:
         queries = loops.count(rows)
         if queries is not None and queries < _LEAST_ROWS:
             raise NotAttention("the queries are few")
-        element = self._element_type()
+        element = self._element_type
         if type_of(score) not in ELEMENTS:
             raise NotAttention("the scores are not f32 or f64")
-        for each in (query, key, value, score):
-            if type_of(each) != element and not (element == WIDE and type_of(each) in NARROW):
+        for part in (query, key, value, score):
+            if type_of(part) != element and not (element == WIDE and type_of(part) in NARROW):
                 raise NotAttention("the element types are mixed")
         check_on_vectors(changed, {*batch, *rows, keys})
         ops = in_order(self._reader.seen)
@@ -358,7 +345,7 @@ class _Finder:
 
 @dataclass(frozen=True)
 class _Hashed:
-    """An expression that is found again by being equal, as values have no order to go by."""
+    """An expression as a key of a dict, by equality alone."""
 
     expression: Expression
 
@@ -367,19 +354,19 @@ class _Hashed:
 
 
 def _as_f32(expression: Expression) -> Expression:
-    """An expression as f32, whether it was widened to that, or from it to f64."""
+    """Return an expression as f32, whether it was widened to that, or from it to f64."""
     wide = widened(expression)
     if isinstance(wide, Applied) and wide.name == "arith.extf" and type_of(wide) == "f64":
         return wide.operands[0]
     return wide
 
 
-def _is_sum_of_products(found: Reduced) -> bool:
-    factors = product(found.operand)
+def _is_sum_of_products(reduced: Reduced) -> bool:
+    factors = product(reduced.operand)
     elements = [factor for factor in factors if isinstance(factor, Element) or _is_widened(factor)]
-    others = [factor for factor in factors if factor not in elements]
-    constants = all(map(is_constant, others))
-    is_sum = found.function == "arith.addf" and number(found.initial) == 0
+    scales = [factor for factor in factors if factor not in elements]
+    constants = all(map(is_constant, scales))
+    is_sum = reduced.function == "arith.addf" and number(reduced.initial) == 0
     return is_sum and len(elements) == 2 and constants
 
 
@@ -392,32 +379,32 @@ def _is_widened(factor: Expression) -> bool:
 
 
 _LEAST_ROWS = 4
-"""With fewer queries for a head, putting its keys in order is not repaid."""
+"""The least queries of a head for which packing its keys pays."""
 
 
 class NotAttention(Exception):
-    """Why something that resembles attention is left; caught where it was asked."""
+    """The reason why ops that resemble attention are not."""
 
 
 def check_on_vectors(changed: Expression, loops: set[int]) -> None:
-    for each in walk(changed):
-        if is_seen_as_bits(each):
+    for part in walk(changed):
+        if is_seen_as_bits(part):
             raise NotAttention("the scores are read as bits")
-        if isinstance(each, Applied):
-            if not has_vector_form(each.name, each.type):
-                raise NotAttention(f"the scores go through {each.name}")
-        elif isinstance(each, Element):
-            if not {loop for loop in each.at if loop is not None} <= loops:
+        if isinstance(part, Applied):
+            if not has_vector_form(part.name, part.type):
+                raise NotAttention(f"the scores go through {part.name}")
+        elif isinstance(part, Element):
+            if not {loop for loop in part.at if loop is not None} <= loops:
                 raise NotAttention("the mask has a dimension of its own")
-        elif isinstance(each, Position) and each.loop is not None and each.loop not in loops:
+        elif isinstance(part, Position) and part.loop is not None and part.loop not in loops:
             raise NotAttention("the mask depends on another position")
 
 
 def in_order(ops: list[Any]) -> tuple[Any, ...]:
-    """The ops in the order of their block, in which all must be."""
+    """Return the ops in the order of their block, in which all must be."""
     if any(op.block != ops[0].block for op in ops):
         raise NotAttention("the ops are in several blocks")
-    order = [other.operation for other in ops[0].block.operations]
+    order = ops_of(ops[0].block)
     return tuple(sorted(ops, key=order.index))
 
 
@@ -429,7 +416,9 @@ def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
             continue
         inputs = list(op.operands)[: 1 if "shape" in op.name else len(op.operands) - 1]
         writers = [writer(value) for value in inputs]
-        if op != scores and not any(each in of_scores for each in writers if each is not None):
+        if op != scores and not any(
+            writing_op in of_scores for writing_op in writers if writing_op is not None
+        ):
             continue
         of_scores.append(op)
         result = op.results[0] if len(op.results) else output_of(op)

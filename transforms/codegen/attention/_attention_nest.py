@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     LONG,
-    written_compensated,
-    written_nothing,
+    write_compensated,
 )
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
@@ -20,7 +19,7 @@ from linalg_ext.transforms.codegen.contractions.packing import Packer, Strips, r
 
 from ._attention_plan import AttentionPlan
 from ._expressions import Element, Expression, first_seen, last_seen
-from ._softmax_rows import Other, ScoreChanges, SoftmaxRows
+from ._softmax_rows import ScoreChanges, ScoreOperand, SoftmaxRows
 
 
 @dataclass(frozen=True)
@@ -29,21 +28,21 @@ class AttentionCall:
 
     Attributes:
         operands: queries, keys, values and the result.
-        others: the elements that change the scores, and their arguments.
-        changed: the score after its changes, the other arguments named by their numbers.
+        score_operands: the elements that change the scores, and their arguments.
+        changed: the score after its changes, whose elements have numbers for values.
         score: the element by which `changed` refers to the score.
         masked_is_zero: True where a row of which every score is -inf gives zeros.
     """
 
     operands: tuple[Argument, ...]
-    others: tuple[tuple[Element, Argument], ...]
+    score_operands: tuple[tuple[Element, Argument], ...]
     changed: Expression
     score: Element
     masked_is_zero: bool
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        return (*self.operands, *(argument for _, argument in self.others))
+        return (*self.operands, *(argument for _, argument in self.score_operands))
 
 
 class AttentionNest(Nest):
@@ -62,10 +61,10 @@ class AttentionNest(Nest):
             operand.grouped(role, self._sizes)
             for operand, role in zip(operands[: len(roles)], roles, strict=True)
         )
-        others = [
-            (element, self._other(element, argument, operand.grouped("C", self._sizes)))
+        score_operands = [
+            self._score_operand(element, argument, operand.grouped("C", self._sizes))
             for (element, argument), operand in zip(
-                call.others, operands[len(roles) :], strict=True
+                call.score_operands, operands[len(roles) :], strict=True
             )
         ]
         self._depth, self._columns = loops.key_length, loops.value_length
@@ -73,18 +72,20 @@ class AttentionNest(Nest):
         rows = [(loop, self._sizes[f"d{loop}"]) for loop in loops.rows]
         self._rows = self._extent(plan.scores.problem.rows)
         self._changes = ScoreChanges(
-            self._w, call.changed, call.score, others, rows, loops.keys, self._lanes
+            self._w, call.changed, call.score, score_operands, rows, loops.keys, self._lanes
         )
 
-    def _other(self, element: Element, argument: Argument, operand: Strided) -> Other:
+    def _score_operand(
+        self, element: Element, argument: Argument, operand: Strided
+    ) -> ScoreOperand:
         loops = self._plan.loops
         rows, keys = (
-            Group(tuple(Dimension(f"d{loop}", loops.sizes[loop], {}) for loop in members)).seen_by(
-                argument
-            )
+            Group(
+                tuple(Dimension(f"d{loop}", loops.sizes[loop], {}) for loop in members)
+            ).of_argument(argument)
             for members in (loops.rows, (loops.keys,))
         )
-        return Other(element.at, operand, rows, keys)
+        return ScoreOperand(element, operand, rows, keys)
 
     def _write(self) -> None:
         w, plan = self._w, self._plan
@@ -129,19 +130,19 @@ class AttentionNest(Nest):
             with w.loop(0, w.mul(count, plan.sum_stride), self._lanes) as at:
                 self._sums.store_vector(zero, at)
                 if self._lost is not None:
-                    self._lost.store_vector(written_nothing(w, self._lost.vector), at)
+                    self._lost.store_vector(w.splat("-0.0", self._lost.vector), at)
         with w.loop(0, self._keys, plan.key_block) as key:
             extent = self._part(plan.key_block, self._keys, key)
             self._pack(key, extent)
             with w.loop(0, count, plan.row_block) as row:
-                here = self._part(plan.row_block, count, row)
-                self._write_block(first, row, here, key, extent)
+                row_count = self._part(plan.row_block, count, row)
+                self._write_block(first, row, row_count, key, extent)
         self._write_result(first, count)
 
     def _write_block(
-        self, first: Index, row: Index, here: Index, key: Index, extent: Index
+        self, first: Index, row: Index, row_count: Index, key: Index, extent: Index
     ) -> None:
-        """Do a block of rows and keys: from the first to the last key that one of the rows sees."""
+        """Write a block of rows and keys, from the first to the last key that a row of it sees."""
         w, plan, width = self._w, self._plan, self._plan.scores.tile.columns
         loops, changed = plan.loops, self._call.changed
         is_even, lowest, highest = divides(width, extent), None, None
@@ -149,7 +150,7 @@ class AttentionNest(Nest):
             lowest = first_seen(changed, loops.rows[0], loops.keys)
             highest = last_seen(changed, loops.rows[0], loops.keys)
         if lowest is None and highest is None:
-            self._write_keys(first, row, here, key, extent, 0, is_even)
+            self._write_keys(first, row, row_count, key, extent, 0, is_even)
             return
         begin: Index = 0
         end = w.ceil_div(extent, width)
@@ -157,58 +158,51 @@ class AttentionNest(Nest):
         if lowest is not None:
             begin = w.div(w.max(w.add(top, lowest), 0), width)
         if highest is not None:
-            last = w.max(w.add(top, here, highest), 0)
+            last = w.max(w.add(top, row_count, highest), 0)
             end = w.min(end, w.ceil_div(last, width))
         if plan.is_one_block:
-            # Where a row sees no key, its sums are to be written all the same.
+            # The sums of a row without keys are written, too.
             begin = w.min(begin, w.sub(w.ceil_div(extent, width), 1))
             end = w.max(end, w.add(begin, 1))
         skipped = w.mul(begin, width)
         some = w.sub(w.min(w.mul(end, width), extent), skipped)
         with w.when(w.compare("sgt", some, 0)):
-            self._write_keys(first, row, here, w.add(key, skipped), some, skipped, is_even)
+            self._write_keys(first, row, row_count, w.add(key, skipped), some, skipped, is_even)
 
     def _write_keys(
-        self, first: Index, row: Index, here: Index, key: Index, extent: Index, skipped: Index,
+        self, first: Index, row: Index, row_count: Index, key: Index, extent: Index, skipped: Index,
         is_even: bool,
     ) -> None:  # fmt: skip
-        """Do a block of rows with some keys, `skipped` behind the first packed key."""
-        self._write_scores(self._w.add(first, row), here, key, extent, skipped)
-        self._softmax.write(first, row, here, key, extent, is_even=is_even)
-        self._write_sums(row, here, key, extent, skipped)
+        """Write a block of rows with some keys, `skipped` behind the first packed key."""
+        self._write_scores(self._w.add(first, row), row_count, key, extent, skipped)
+        self._softmax.write(first, row, row_count, key, extent, is_even=is_even)
+        self._write_sums(row, row_count, key, extent, skipped)
 
     def _pack(self, key: Index, extent: Index) -> None:
         w, plan, depth = self._w, self._plan, self._depth
         if (packed := self._packed["key"]) is not None:
-            strips = w.ceil_div(extent, plan.scores.tile.columns)
+            count = w.ceil_div(extent, plan.scores.tile.columns)
             Packer().pack(
-                Strips(
-                    w, plan.scores, self._key, packed, key, strips, self._keys, 0, depth, depth
-                )
-            )  # fmt: skip
+                Strips(w, plan.scores, self._key, packed, key, count, self._keys, 0, depth, depth)
+            )
         if (packed := self._packed["value"]) is not None:
-            strips = w.ceil_div(self._columns, plan.sums.tile.columns)
+            columns, keys = self._columns, self._keys
+            count = w.ceil_div(columns, plan.sums.tile.columns)
             Packer().pack(
-                Strips(
-                    w, plan.sums, self._value, packed, 0, strips, self._columns, key, extent,
-                    self._keys,
-                )
-            )  # fmt: skip
+                Strips(w, plan.sums, self._value, packed, 0, count, columns, key, extent, keys)
+            )
 
     def _write_scores(
-        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+        self, row: Index, row_count: Index, key: Index, extent: Index, skipped: Index
     ) -> None:
-        w, plan = self._w, self._plan.scores
+        w, plan, depth = self._w, self._plan.scores, self._depth
         tile, stride = plan.tile, self._plan.score_stride
-        strips_a, strips_b = w.ceil_div(here, tile.rows), w.ceil_div(extent, tile.columns)
+        strips_a, strips_b = w.ceil_div(row_count, tile.rows), w.ceil_div(extent, tile.columns)
         packed = self._packed["query"]
         if packed is not None:
             Packer().pack(
-                Strips(
-                    w, plan, self._query, packed, row, strips_a, self._rows, 0, self._depth,
-                    self._depth,
-                )
-            )  # fmt: skip
+                Strips(w, plan, self._query, packed, row, strips_a, self._rows, 0, depth, depth)
+            )
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             values = multiply(
@@ -231,17 +225,17 @@ class AttentionNest(Nest):
                 self._scored.store_vector(value, w.add(start, line * stride + vector * tile.lanes))
 
     def _write_sums(
-        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+        self, row: Index, row_count: Index, key: Index, extent: Index, skipped: Index
     ) -> None:
         """Add the products of a block of exponentials and their values to the sums."""
         w, plan = self._w, self._plan.sums
         tile = plan.tile
-        strips_a = w.ceil_div(here, tile.rows)
+        strips_a = w.ceil_div(row_count, tile.rows)
         strips_b = w.ceil_div(self._columns, tile.columns)
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             lines = [
-                w.mul(w.within(w.add(at, number), here, tile.rows), self._plan.score_stride)
+                w.mul(w.within(w.add(at, number), row_count, tile.rows), self._plan.score_stride)
                 for number in range(tile.rows)
             ]
             values = multiply(
@@ -261,10 +255,10 @@ class AttentionNest(Nest):
             for number in range(tile.rows):
                 line = w.add(at, number)
                 part = values[number * tile.vectors : (number + 1) * tile.vectors]
-                if divides(tile.rows, here):
+                if divides(tile.rows, row_count):
                     self._add_row(part, w.add(row, line), column)
                     continue
-                with w.when(w.compare("slt", line, here)):
+                with w.when(w.compare("slt", line, row_count)):
                     self._add_row(part, w.add(row, line), column)
 
     def _add_row(self, values: Sequence[str], row: Index, column: Index) -> None:
@@ -283,7 +277,7 @@ class AttentionNest(Nest):
                             w.op(f"arith.mulf {term}, {growth} : {sums.vector}")
                             for term in (old, error)
                         )
-                        value, error = written_compensated(w, sums.vector, old, error, value)
+                        value, error = write_compensated(w, sums.vector, old, error, value)
                         lost.store_vector(error, at)
                     else:
                         value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")

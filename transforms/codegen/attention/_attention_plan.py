@@ -9,7 +9,7 @@ normalizer calculation for softmax", 2018, for the keys that come in blocks:
           for rows by `row_block`      the scores of a block stay near
             scores = queries * keys
             their maximum and exponentials, row by row
-            sums = sums * (what the maximum grew by) + exponentials * values
+            sums = sums * (growth of the maximum) + exponentials * values
         result = sums / totals
 
 Of more keys than `LONG`, sums and totals of blocks are added with compensation.
@@ -31,6 +31,8 @@ from linalg_ext.transforms.codegen.base.problem import (
     Operand,
     Problem,
     bits_of,
+    product_of,
+    size_text,
 )
 from linalg_ext.transforms.codegen.contractions.contraction_plan import (
     Packing,
@@ -40,10 +42,10 @@ from linalg_ext.transforms.codegen.contractions.contraction_plan import (
 )
 
 Strides = Mapping[str, int | None]
-"""The elements from one step of each dimension to the next; None where only the run tells."""
+"""The elements from one step of each dimension to the next; None if dynamic."""
 
 _ROW_BLOCK = 24
-"""Rows of scores that are done at once, about: those of a block of 512 keys take 48 KiB."""
+"""About the rows of a block of scores: with 512 keys they take 48 KiB."""
 
 _PADDING = 16
 """Rows of scores a power of two apart would share the sets of the cache."""
@@ -54,12 +56,12 @@ class Loops:
     """The loops of attention.
 
     Attributes:
-        batch: over what has keys or values of its own.
-        rows: over queries that share them.
-        keys: over keys.
-        depth: over what queries and keys are multiplied along.
-        columns: over what a value consists of.
-        sizes: of all loops; None where only the run tells.
+        batch: the loops over dimensions of keys or values besides those below.
+        rows: the loops over queries that share keys and values.
+        keys: the loop over keys.
+        depth: the loops over the elements of a query or a key.
+        columns: the loops over the elements of a value.
+        sizes: the sizes of all loops; None for a dynamic one.
     """
 
     batch: tuple[int, ...]
@@ -70,9 +72,7 @@ class Loops:
     sizes: Mapping[int, int | None]
 
     def count(self, loops: Sequence[int]) -> int | None:
-        sizes = [self.sizes[loop] for loop in loops]
-        known = [size for size in sizes if size is not None]
-        return math.prod(known) if len(known) == len(sizes) else None
+        return product_of(self.sizes[loop] for loop in loops)
 
     @property
     def key_length(self) -> int:
@@ -90,12 +90,12 @@ class AttentionPlan:
     """The plan of an attention op. Its `repr` is a table.
 
     Attributes:
-        loops: what is computed.
+        loops: the loops.
         scores: the product of queries and keys: its C is a block of scores.
         sums: the product of exponentials and values: its C is the sums.
-        span: rows whose sums are kept at once.
-        row_block: rows of scores that are done at once.
-        key_block: keys that are done at once.
+        span: the rows whose sums are in memory at once.
+        row_block: the rows of a block of scores.
+        key_block: the keys of a block of scores.
     """
 
     loops: Loops
@@ -112,7 +112,7 @@ class AttentionPlan:
 
     @property
     def is_long(self) -> bool | None:
-        """True where blocks of keys are added with compensation; None where the run tells."""
+        """True where blocks of keys are added with compensation; None if the number is dynamic."""
         keys = self.loops.sizes[self.loops.keys]
         return None if keys is None else keys > LONG
 
@@ -140,11 +140,12 @@ class AttentionPlan:
                 ("values", self.sums, "B"),
             )
         ]
+        queries = size_text(loops.count(loops.rows))
         rows = [
             ("attention", element),
-            ("batch", _said(loops.count(loops.batch))),
-            ("queries", f"{_said(loops.count(loops.rows))}, by {self.span} and {self.row_block}"),
-            ("keys", f"{_said(loops.sizes[loops.keys])}, by {self.key_block}"),
+            ("batch", size_text(loops.count(loops.batch))),
+            ("queries", f"{queries}, by {self.span} and {self.row_block}"),
+            ("keys", f"{size_text(loops.sizes[loops.keys])}, by {self.key_block}"),
             ("elements", f"{loops.key_length} of a key, {loops.value_length} of a value"),
             ("tiles", f"{' and '.join(tiles)} of {self.scores.tile.lanes}"),
             ("packing", f"{', '.join(packed)}, {size:.0f} KiB"),
@@ -155,7 +156,7 @@ class AttentionPlan:
 def plan_attention(
     loops: Loops, operands: Sequence[Argument], machine: Machine
 ) -> AttentionPlan | str:
-    """The plan of attention on queries, keys, values and result, or why there is none."""
+    """Return the plan of attention on queries, keys, values and result, or why there is none."""
     query, key, value, result = (
         dict(zip(operand.dimensions, operand.strides, strict=True)) for operand in operands
     )
@@ -173,7 +174,7 @@ def plan_attention(
     most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
 
     def problems(stride: int) -> tuple[Problem, Problem]:
-        scored, keys = _row_strides(loops, stride), {name(loops.keys): 1}
+        scored, keys = _row_strides(loops, stride), {f"d{loops.keys}": 1}
         inputs: tuple[Operand, Operand] = ("A", "B")
         return (
             _problem(
@@ -218,7 +219,7 @@ def plan_attention(
     )
     in_place = _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1 and not is_widened[2]
     # Rows far apart would share the sets of the cache.
-    if in_place and 0 < (value.get(name(loops.keys)) or 0) <= 2 * columns:
+    if in_place and 0 < (value.get(f"d{loops.keys}") or 0) <= 2 * columns:
         pack_values: Packing = "none"
     else:
         pack_values = "rows" if tiles[1].pack_b == "none" else tiles[1].pack_b
@@ -238,10 +239,10 @@ def plan_attention(
 
 
 _FEW_SCORES = 4
-"""Scores that take but this part of L1 stay there: what vectors lack is not repaid."""
+"""Scores that take no more than this part of L1 stay there: short vectors do not pay."""
 
 _MOST_DEPTH = 512
-"""A key longer than this would want blocks of its own."""
+"""The longest key: a longer one would need blocks along the depth."""
 
 _MOST_KEYS, _LEAST_KEYS = 512, 64
 
@@ -256,20 +257,13 @@ def _problem(
 
 
 def _is_plain(problem: Problem, operand: Operand) -> bool:
-    """Return whether the offsets of an operand's elements are cheap to compute.
-
-    They are where each of its groups of dimensions is evenly spaced in memory.
-    """
+    """Return whether each group of dimensions of an operand is evenly spaced in memory."""
     groups = (problem.rows if operand == "A" else problem.columns, problem.depth)
     return all(len(group.segments(operand)) <= 1 for group in groups)
 
 
-def _said(size: int | None) -> str:
-    return "?" if size is None else str(size)
-
-
 def _even(size: int | None, most: int, multiple: int) -> int:
-    """Blocks of about the same size, none larger than `most` and a quarter of it."""
+    """Return a size of about equal blocks, none larger than `most` and a quarter of it."""
     if size is None:
         return round_up(most, multiple)
     count = -(-size // (most + most // 4))
@@ -277,13 +271,12 @@ def _even(size: int | None, most: int, multiple: int) -> int:
 
 
 def _row_strides(loops: Loops, stride: int) -> Strides:
-    """The strides of a buffer whose rows are walked as one."""
+    """Return the strides of a buffer whose rows are walked as one."""
     strides: dict[str, int | None] = {}
-    here: int | None = stride
+    step: int | None = stride
     for loop in reversed(loops.rows):
-        strides[name(loop)] = here
-        size = loops.sizes[loop]
-        here = None if here is None or size is None else here * size
+        strides[f"d{loop}"] = step
+        step = product_of([step, loops.sizes[loop]])
     return strides
 
 
@@ -291,15 +284,10 @@ def _group(loops: Loops, members: Sequence[int], **operands: Strides) -> Group:
     return Group(
         tuple(
             Dimension(
-                name(loop),
+                f"d{loop}",
                 loops.sizes[loop],
-                {role: strides.get(name(loop), 0) for role, strides in operands.items()},  # type: ignore[misc]
+                {role: strides.get(f"d{loop}", 0) for role, strides in operands.items()},  # type: ignore[misc]
             )
             for loop in members
         )
     )
-
-
-def name(loop: int) -> str:
-    """Return the name of a loop's dimension."""
-    return f"d{loop}"

@@ -17,7 +17,14 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import groups_of
 from linalg_ext.transforms.codegen.base.payload import attributes_text, combination_of
-from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import (
+    extents_of,
+    maps_of,
+    output_of,
+    parallel_loops,
+    sizes_in,
+    yielded_by,
+)
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
@@ -25,14 +32,14 @@ from ._expressions import Applied, At, Element, Expression, Number, Position
 
 @dataclass(frozen=True)
 class Reduced:
-    """An element of what a reduction computes.
+    """An element of the result of a reduction.
 
     Attributes:
         op: the reduction.
         function: the op that combines, as `arith.addf`.
-        operand: what is combined.
-        initial: what it starts from.
-        loops: those of the reduction, outermost first.
+        operand: the value that is combined.
+        initial: the initial value.
+        loops: the loops of the reduction, outermost first.
     """
 
     op: Any
@@ -47,7 +54,7 @@ class ElementReader:
 
     Attributes:
         seen: the ops that were looked through.
-        sizes: how many steps each loop has; None where only the run tells.
+        sizes: the size of each loop; None for a dynamic one.
     """
 
     def __init__(self) -> None:
@@ -55,7 +62,7 @@ class ElementReader:
         self.sizes: dict[int, int | None] = {}
 
     def loop(self, size: int | None) -> int | None:
-        """A new loop; none where it has one step."""
+        """Return the number of a new loop; None for a loop of one step."""
         if size == 1:
             return None
         number = len(self.sizes)
@@ -63,14 +70,10 @@ class ElementReader:
         return number
 
     def at_output(self, op: Any) -> At:
-        shape = ir.ShapedType(output_of(op).type)
-        return tuple(
-            self.loop(None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis))
-            for axis in range(shape.rank)
-        )
+        return tuple(map(self.loop, sizes_in(output_of(op).type)))
 
     def full(self, expression: Expression) -> Expression:
-        """An expression with everything looked through that can be."""
+        """Expand all elements in an expression whose ops can be read."""
         if isinstance(expression, Applied):
             return expression.mapped(self.full)
         if isinstance(expression, Element):
@@ -110,7 +113,7 @@ class ElementReader:
 
         Args:
             at: the loops along the axes of its result.
-            initial: what its destination holds before.
+            initial: the initial value of its destination.
             loops: the numbers of the reduction's loops; new ones if not given.
         """
         kinds = _kinds(op)
@@ -128,24 +131,24 @@ class ElementReader:
             return None
         self._note(op)
         inner = [bound[loop] for loop, is_parallel in enumerate(kinds) if not is_parallel]
-        found = tuple(loop for loop in inner if loop is not None)
-        return Reduced(op, combiner.name, read, initial, found)
+        reduced_loops = tuple(loop for loop in inner if loop is not None)
+        return Reduced(op, combiner.name, read, initial, reduced_loops)
 
     def _bind_reduced(
         self, op: Any, bound: dict[int, int | None], loops: Sequence[int] | None
     ) -> bool:
-        """Give the loops that an op reduces over their numbers; False where they are others."""
-        sizes, given = extents_of(op), list(loops or ())
+        """Bind the loops that an op reduces to numbers; return False if they do not fit."""
+        sizes, remaining = extents_of(op), list(loops or ())
         for loop, is_parallel in enumerate(_kinds(op)):
             if is_parallel:
                 continue
             if loops is None or sizes[loop] == 1:
                 bound[loop] = self.loop(sizes[loop])
-            elif given and self.sizes[given[0]] == sizes[loop]:
-                bound[loop] = given.pop(0)
+            elif remaining and self.sizes[remaining[0]] == sizes[loop]:
+                bound[loop] = remaining.pop(0)
             else:
                 return False
-        return not given
+        return not remaining
 
     def _initial(self, op: Any, element: Element) -> Expression | None:
         """Return the initial value of a reduction's output; None where it is not known."""
@@ -167,10 +170,10 @@ class ElementReader:
         if op is None:
             return None
         if op.name in _RESHAPES:
-            found = _before_reshape(op, element)
-            if found is not None:
+            reshaped = _before_reshape(op, element)
+            if reshaped is not None:
                 self._note(op)
-            return found
+            return reshaped
         if op.name == "arith.constant":
             return _splat(op)
         if not has_maps_and_body(op) or not all(_kinds(op)) or _number_of_outputs(op) != 1:
@@ -182,14 +185,14 @@ class ElementReader:
         if bound is None:
             return None
         body = op.regions[0].blocks[0]
-        yielded = body.operations[len(body.operations) - 1].operation.operands[0]
-        found = self._scalar(op, yielded, bound)
-        if found is not None:
+        yielded = yielded_by(body)[0]
+        expression = self._scalar(op, yielded, bound)
+        if expression is not None:
             self._note(op)
-        return found
+        return expression
 
     def _bound(self, op: Any, at: At) -> dict[int, int | None] | None:
-        """The loops of an op, by the element that it writes."""
+        """Return the loop of attention for each loop of an op that writes an element."""
         map_ = maps_of(op)[-1]
         bound: dict[int, int | None] = {}
         sizes = extents_of(op)
@@ -198,7 +201,7 @@ class ElementReader:
                 if result.position in bound:
                     return None
                 bound[result.position] = loop
-            elif not _is_zero(result):
+            elif result != ir.AffineExpr.get_constant(0):
                 return None
         for loop, is_parallel in enumerate(_kinds(op)):
             if is_parallel and loop not in bound:
@@ -212,7 +215,7 @@ class ElementReader:
         for number, argument in enumerate(body.arguments):
             if value == argument:
                 if number == len(body.arguments) - 1:
-                    return None  # what was there before
+                    return None  # the old element
                 return self._operand(op, number, bound)
         inner = producer(value)
         if inner is None:
@@ -224,12 +227,12 @@ class ElementReader:
             return Position(bound[loop]) if loop in bound else None
         if not inner.name.startswith(("arith.", "math.")) or len(inner.results) != 1:
             return None
-        operands = [self._scalar(op, each, bound) for each in inner.operands]
-        if any(each is None for each in operands):
+        operands = [self._scalar(op, operand, bound) for operand in inner.operands]
+        if any(operand is None for operand in operands):
             return None
-        # What holds of one way to compute it need not hold of another.
+        # Flags of one computation need not hold for another of the same value.
         attributes = attributes_text(inner, without=("fastmath", "overflowFlags"))
-        known = tuple(each for each in operands if each is not None)
+        known = tuple(operand for operand in operands if operand is not None)
         return Applied(inner.name, attributes, known, str(inner.results[0].type))
 
     def _operand(self, op: Any, number: int, bound: dict[int, int | None]) -> Expression | None:
@@ -264,14 +267,10 @@ def has_maps_and_body(op: Any) -> bool:
     return op.name in ("linalg.generic", "linalg.contract")
 
 
-def output_of(op: Any) -> Any:
-    return op.operands[len(op.operands) - 1]
-
-
 def writer(value: Any) -> Any:
     """The op that computes a tensor, or a buffer that is written once; None if absent.
 
-    What fills a buffer before something is added to it does not count.
+    An op that fills a buffer before a reduction does not count.
     """
     owner = producer(value)
     if not isinstance(value.type, ir.MemRefType):
@@ -282,15 +281,15 @@ def writer(value: Any) -> Any:
         return owner
     if owner.name != "memref.alloc":
         return None
-    found = _writers(value)
-    if len(found) == 2 and len(found[0].operands) == 1 and not all(_kinds(found[1])):
-        return found[1]
-    return found[0] if len(found) == 1 else None
+    ops = _writers(value)
+    if len(ops) == 2 and len(ops[0].operands) == 1 and not all(_kinds(ops[1])):
+        return ops[1]
+    return ops[0] if len(ops) == 1 else None
 
 
 def _writers(buffer: Any) -> list[Any]:
-    """The structured ops that write a buffer, in order; none where something else may."""
-    found: list[Any] = []
+    """Return the structured ops that write a buffer, in order; none if other ops may write it."""
+    ops: list[Any] = []
     for use in buffer.uses:
         user = use.owner.operation
         if user.name in ("memref.dealloc", *_RESHAPES):
@@ -298,10 +297,10 @@ def _writers(buffer: Any) -> list[Any]:
         if not has_maps_and_body(user) or user.block != producer(buffer).block:
             return []
         if use.operand_number == len(user.operands) - 1:
-            found.append(user)
+            ops.append(user)
     order: Callable[[Any, Any], int] = lambda a, b: -1 if a.is_before_in_block(b) else 1  # noqa: E731
-    found.sort(key=cmp_to_key(order))
-    return found
+    ops.sort(key=cmp_to_key(order))
+    return ops
 
 
 def _number_of_outputs(op: Any) -> int:
@@ -319,10 +318,6 @@ def _kinds(op: Any) -> tuple[bool, ...]:
     return parallel_loops(op)
 
 
-def _is_zero(result: Any) -> bool:
-    return isinstance(result, ir.AffineConstantExpr) and result.value == 0
-
-
 def _splat(op: Any) -> Number | None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
@@ -331,19 +326,23 @@ def _splat(op: Any) -> Number | None:
 
 
 def _before_reshape(op: Any, element: Element) -> Element | None:
-    """The element of what was reshaped, where axes of one element alone came or went."""
+    """Return the source element of a reshape that adds or drops axes of one element."""
     source, result = ir.ShapedType(op.operands[0].type), ir.ShapedType(op.results[0].type)
     expands = "expand" in op.name
     long = result if expands else source
     groups = groups_of(op)
-    # Of rank 0 there are no groups: all axes that go, or come, have one element.
+    # A reshape from or to rank 0 has no groups: all its axes have one element.
     at: list[int | None] = [] if groups else [None] * source.rank
     for axis, axes in enumerate(groups):
-        wide = [each for each in axes if long.is_dynamic_dim(each) or long.get_dim_size(each) != 1]
+        wide = [
+            long_axis
+            for long_axis in axes
+            if long.is_dynamic_dim(long_axis) or long.get_dim_size(long_axis) != 1
+        ]
         if len(wide) > 1:
             return None
         if expands:
             at.append(element.at[wide[0]] if wide else None)
         else:
-            at.extend(element.at[axis] if each in wide else None for each in axes)
+            at.extend(element.at[axis] if long_axis in wide else None for long_axis in axes)
     return Element(op.operands[0], tuple(at))

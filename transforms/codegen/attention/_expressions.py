@@ -1,9 +1,10 @@
-"""Scalar expressions of elements of tensors and buffers, as the bodies of structured ops say them.
+"""Scalar expressions of elements of tensors and buffers, read from the bodies of structured ops.
 
-Loops are numbers; along an axis of one element there is none.
+Loops are numbers; an axis of one element has None.
 
-Models of 16-bit floats cast to f32 and back around each op. A nest that never holds its scores has
-no place to round them at: all is computed in f32, from operands that are widened as they are read.
+Models of 16-bit floats cast to f32 and back around each op. A nest does not have its scores in
+memory, where they would be rounded: all is computed in f32, from operands that are widened as they
+are read.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Applied:
     Attributes:
         name: of the op.
         attributes: as MLIR writes them.
-        operands: what it is applied to.
+        operands: its operands.
         type: of the result, as MLIR writes it.
     """
 
@@ -57,7 +58,7 @@ class Applied:
     type: str
 
     def mapped(self, function: Callable[[Expression], Expression]) -> Applied:
-        """Return the op on what a function makes of its operands."""
+        """Return the op with a function applied to its operands."""
         return replace(self, operands=tuple(map(function, self.operands)))
 
 
@@ -88,7 +89,7 @@ def product(expression: Expression) -> list[Expression]:
 def is_constant(expression: Expression) -> bool:
     """Return whether an expression is a number, or a cast of one."""
     if isinstance(expression, Applied):
-        return all(isinstance(each, Number) for each in expression.operands)
+        return all(isinstance(operand, Number) for operand in expression.operands)
     return isinstance(expression, Number)
 
 
@@ -122,9 +123,9 @@ def type_of(expression: Expression) -> str:
 
 
 def unrounded(expression: Expression) -> Expression:
-    """An expression of f32 without what rounds it to a narrow type and widens it again.
+    """Return an expression of f32 without a cast to a narrow type and back.
 
-    Of what is chosen among, each is widened by itself.
+    The operands of a select are widened each by itself.
     """
     if not isinstance(expression, Applied) or expression.name != "arith.extf":
         return expression
@@ -135,13 +136,13 @@ def unrounded(expression: Expression) -> Expression:
         return unrounded(inner.operands[0])
     if inner.name == "arith.select" and inner.type in NARROW:
         condition, *chosen = inner.operands
-        cast = [Applied("arith.extf", "", (each,), WIDE) for each in chosen]
+        cast = [Applied("arith.extf", "", (operand,), WIDE) for operand in chosen]
         return Applied("arith.select", "", (condition, *cast), WIDE)
     return expression
 
 
 def widened(expression: Expression) -> Expression:
-    """An expression with all that is of a narrow type computed in f32."""
+    """Return an expression whose narrow floats are computed in f32."""
     if isinstance(expression, Number):
         return _number(expression)
     if isinstance(expression, Element):
@@ -150,22 +151,18 @@ def widened(expression: Expression) -> Expression:
     if not isinstance(expression, Applied):
         return expression
     operands = tuple(map(widened, expression.operands))
-    if expression.name in ("arith.truncf", "arith.extf"):
-        wanted = WIDE if expression.type in NARROW else expression.type
-        if type_of(operands[0]) == wanted:
-            return operands[0]
-        return Applied(_cast(operands[0], wanted), "", operands, wanted)
     type_ = WIDE if expression.type in NARROW else expression.type
+    if expression.name in ("arith.truncf", "arith.extf"):
+        if type_of(operands[0]) == type_:
+            return operands[0]
+        widens = type_of(operands[0]) == WIDE and type_ == "f64"
+        return Applied("arith.extf" if widens else "arith.truncf", "", operands, type_)
     return Applied(expression.name, expression.attributes, operands, type_)
 
 
 def is_seen_as_bits(expression: Expression) -> bool:
     """Return whether a narrow float is read as an integer, or the other way."""
     return isinstance(expression, Applied) and expression.name == "arith.bitcast"
-
-
-def _cast(operand: Expression, wanted: str) -> str:
-    return "arith.extf" if type_of(operand) == WIDE and wanted == "f64" else "arith.truncf"
 
 
 def _number(number: Number) -> Number:
@@ -189,8 +186,8 @@ class Comparison:
 
     Attributes:
         predicate: `slt`, `sle`, `sgt` or `sge`.
-        factors: what the position of each loop is multiplied by.
-        constant: what is added.
+        factors: the factor of the position of each loop.
+        constant: the constant term.
     """
 
     predicate: str
@@ -208,12 +205,12 @@ class Comparison:
 
 
 def comparison_of(expression: Expression) -> Comparison | None:
-    """A comparison of positions; None where an expression is none."""
+    """Return an expression as a comparison of positions; None if it is not one."""
     if not isinstance(expression, Applied) or expression.name != "arith.cmpi":
         return None
     text = expression.attributes.removeprefix("predicate = ").removesuffix(" : i64")
     predicate = _PREDICATES.get(int(text)) if text.isdigit() else None
-    left, right = (_linear(each) for each in expression.operands)
+    left, right = (_linear(operand) for operand in expression.operands)
     if predicate is None or left is None or right is None:
         return None
     for loop, factor in right.items():
@@ -232,28 +229,27 @@ def last_seen(changed: Expression, row: int, key: int) -> int | None:
 
 
 def first_seen(changed: Expression, row: int, key: int) -> int | None:
-    """The same for the first key whose score is not -inf."""
+    """Return the distance to the first key whose score is not -inf, as `last_seen` does."""
     return max(_bounds(changed, row, key, {"sle": 0, "slt": 1}), default=None)
 
 
 def _needed(changed: Expression) -> list[Comparison]:
-    """Comparisons each of which must hold lest a score be -inf."""
+    """Return the comparisons all of which must hold for a score other than -inf."""
     if not isinstance(changed, Applied) or changed.name != "arith.select":
         return []
     condition, yes, no = changed.operands
     if _is_lowest(no):
         return [*_conjuncts(condition), *_needed(yes)]
     if _is_lowest(yes):
-        one = comparison_of(condition)
-        return [*([one.opposite] if one is not None else []), *_needed(no)]
+        comparisons = filter(None, [comparison_of(condition)])
+        return [*(comparison.opposite for comparison in comparisons), *_needed(no)]
     return []
 
 
 def _conjuncts(condition: Expression) -> list[Comparison]:
     if isinstance(condition, Applied) and condition.name == "arith.andi":
-        return [each for operand in condition.operands for each in _conjuncts(operand)]
-    one = comparison_of(condition)
-    return [one] if one is not None else []
+        return [comparison for operand in condition.operands for comparison in _conjuncts(operand)]
+    return [*filter(None, [comparison_of(condition)])]
 
 
 def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) -> list[int]:
@@ -262,12 +258,12 @@ def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) ->
     Args:
         more: the number added to a limit, for each predicate of `row - key + limit` that sets one.
     """
-    found: list[int] = []
+    bounds: list[int] = []
     for condition in _needed(changed):
-        one = condition if condition.factors.get(key) == -1 else condition.mirrored
-        if one.factors == {row: 1, key: -1} and one.predicate in more:
-            found.append(one.constant + more[one.predicate])
-    return found
+        comparison = condition if condition.factors.get(key) == -1 else condition.mirrored
+        if comparison.factors == {row: 1, key: -1} and comparison.predicate in more:
+            bounds.append(comparison.constant + more[comparison.predicate])
+    return bounds
 
 
 def _is_lowest(expression: Expression) -> bool:
@@ -277,7 +273,7 @@ def _is_lowest(expression: Expression) -> bool:
 
 
 def _linear(expression: Expression) -> dict[int | None, int] | None:
-    """An integer as a sum of positions; the constant is at None."""
+    """Return an integer as a sum of positions by loop, the constant at None; else None."""
     match expression:
         case Position(loop=loop):
             return {} if loop is None else {loop: 1}
@@ -287,11 +283,14 @@ def _linear(expression: Expression) -> dict[int | None, int] | None:
                 return None
             return {None: int(number)} if abs(int(number)) < _SMALL else None
         case Applied(name="arith.addi" | "arith.subi" as name, operands=(left, right)):
-            one, other = _linear(left), _linear(right)
-            if one is None or other is None:
+            left_terms, right_terms = _linear(left), _linear(right)
+            if left_terms is None or right_terms is None:
                 return None
             sign = 1 if name == "arith.addi" else -1
-            return {loop: one.get(loop, 0) + sign * other.get(loop, 0) for loop in {**one, **other}}
+            return {
+                loop: left_terms.get(loop, 0) + sign * right_terms.get(loop, 0)
+                for loop in {**left_terms, **right_terms}
+            }
         case Applied(name="arith.index_cast" | "arith.extsi", operands=(inner,), type=type_):
             # A position that does not fit into 32 bits would not be the same in them.
             return _linear(inner) if type_ in ("index", "i64") else None

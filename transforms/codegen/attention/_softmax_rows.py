@@ -5,7 +5,7 @@
 
 A maximum passes over NaN: the exponential of one is one, and so is the total of its row. Where a
 row has nothing but -inf so far, 0 is subtracted in the place of its maximum: its exponentials and
-its total are zeros, and 0 / 0 is what softmax says of it in the end.
+its total are zeros, and its softmax is 0 / 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from linalg_ext.transforms.codegen.base.blocked_sums import written_compensated, written_nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import write_compensated
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, zero_vector
 from linalg_ext.transforms.codegen.base.payload import write_constant, write_on_vectors
 from linalg_ext.transforms.codegen.base.problem import Group
@@ -24,7 +24,6 @@ from linalg_ext.transforms.codegen.base.writer import Index, Writer
 from ._attention_plan import AttentionPlan
 from ._expressions import (
     Applied,
-    At,
     Comparison,
     Element,
     Expression,
@@ -34,7 +33,7 @@ from ._expressions import (
 )
 
 Combine: TypeAlias = "Callable[[str, str, str], str]"
-"""Writes what two values of a type become together."""
+"""A function that writes the combination of two values of a type."""
 
 _LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
 """-inf, as MLIR writes it."""
@@ -57,12 +56,12 @@ class SoftmaxRows:
     ) -> None:
         """
         Args:
-            w: where the code is written.
-            plan: of the attention.
-            scores: a block of them, row by row.
-            rows: for each row of a span its maximum, its total and its growth; where the keys
-                may be long, what additions to the total have lost.
-            changes: what becomes of scores first.
+            w: the writer of the code.
+            plan: the plan of the attention.
+            scores: a block of scores, row by row.
+            rows: for each row of a span its maximum, its total and its growth; if the keys may
+                be long, the rounding errors of the total, too.
+            changes: the changes of scores.
             is_long: whether totals are added with compensation, or a condition for it.
         """
         self._w = w
@@ -83,25 +82,32 @@ class SoftmaxRows:
             self._maxima.store(self._lowest(self._element), row)
             self._totals.store(w.constant("0.0", self._element), row)
             if self._lost is not None:
-                self._lost.store(written_nothing(w, self._element), row)
+                self._lost.store(w.splat("-0.0", self._element), row)
 
     def write(
-        self, first: Index, row: Index, here: Index, key: Index, extent: Index, *, is_even: bool
+        self,
+        first: Index,
+        row: Index,
+        row_count: Index,
+        key: Index,
+        extent: Index,
+        *,
+        is_even: bool,
     ) -> None:
         """Write the softmax of a block.
 
         Args:
             first: the first row of the span.
             row: the first row of the block, from there.
-            here: how many rows.
+            row_count: the number of rows of the block.
             key: the first key of the block.
-            extent: how many keys.
-            is_even: whether that is known to be a multiple of the tile's columns.
+            extent: the number of keys.
+            is_even: whether `extent` is known to be a multiple of the tile's columns.
         """
         w = self._w
-        # What rows have in common overlaps: one maximum need not wait for another's exponentials.
-        with w.loop(0, here, self._together) as start:
-            count = w.min(self._together, w.sub(here, start))
+        # Rows overlap: the maximum of one need not wait for the exponentials of another.
+        with w.loop(0, row_count, self._together) as start:
+            count = w.min(self._together, w.sub(row_count, start))
             with w.loop(0, count) as number:
                 line = w.add(start, number)
                 at = w.add(row, line)
@@ -114,7 +120,7 @@ class SoftmaxRows:
     def _update_maximum(
         self, line: Index, at: Index, key: Index, extent: Index, changes: RowChanges, is_even: bool
     ) -> None:
-        """Change the scores of a line, and note their maximum; `at` is its row in the span."""
+        """Change the scores of a line and store their maximum; `at` is its row in the span."""
         old = self._maxima.load(at)
         if not self._plan.is_one_block:
             self._growth.store(old, at)
@@ -140,7 +146,7 @@ class SoftmaxRows:
         w, element, lost = self._w, self._element, self._lost
         if compensates and lost is not None:
             error = w.op(f"arith.mulf {lost.load(at)}, {growth} : {element}")
-            total, error = written_compensated(w, element, before, error, part)
+            total, error = write_compensated(w, element, before, error, part)
             lost.store(error, at)
         else:
             total = w.op(f"arith.addf {before}, {part} : {element}")
@@ -149,7 +155,7 @@ class SoftmaxRows:
     def growth_of(self, row: Index) -> str:
         """Return the factor that scales the earlier sums of a row of the span, as a vector."""
         growth = self._growth.load(row)
-        return self._w.op(f"vector.broadcast {growth} : {self._element} to {self._growth.vector}")
+        return self._w.broadcast(growth, self._element, self._growth.vector)
 
     def total_of(self, row: Index, keys: Index, *, masked_is_zero: bool) -> str:
         """Return the divisor of the sums of a row of the span, as a vector.
@@ -159,23 +165,22 @@ class SoftmaxRows:
         w, element = self._w, self._element
         total = self._totals.load(row)
         if masked_is_zero:
-            lowest, one = self._lowest(element), w.constant("1.0", element)
+            lowest, unit = self._lowest(element), w.constant("1.0", element)
             is_masked = w.op(f"arith.cmpf oeq, {self._maxima.load(row)}, {lowest} : {element}")
             is_zero = w.op(f"arith.cmpf oeq, {total}, {w.constant('0.0', element)} : {element}")
             is_empty = w.op(f"arith.andi {is_masked}, {is_zero} : i1")
-            total = w.op(f"arith.select {is_empty}, {one}, {total} : {element}")
+            total = w.op(f"arith.select {is_empty}, {unit}, {total} : {element}")
         if not isinstance(keys, int):
             is_none = w.compare("eq", keys, 0)
-            one = w.constant("1.0", element)
-            total = w.op(f"arith.select {is_none}, {one}, {total} : {element}")
-        return w.op(f"vector.broadcast {total} : {element} to {self._totals.vector}")
+            unit = w.constant("1.0", element)
+            total = w.op(f"arith.select {is_none}, {unit}, {total} : {element}")
+        return w.broadcast(total, element, self._totals.vector)
 
     def _lowest(self, type_: str) -> str:
-        number = _LOWEST[self._element]
-        return self._w.constant(number if type_ == self._element else f"dense<{number}>", type_)
+        return self._w.splat(_LOWEST[self._element], type_)
 
     def _larger(self, old: str, new: str, type_: str) -> str:
-        """The larger of two; the old one where the new one is NaN: one instruction."""
+        """Return the larger of two, or the old one if the new one is NaN: one instruction."""
         w = self._w
         is_larger = w.op(f"arith.cmpf ogt, {new}, {old} : {type_}")
         types = type_ if type_ == self._element else f"{self._scores.mask}, {type_}"
@@ -184,7 +189,7 @@ class SoftmaxRows:
     def _write_maximum(
         self, start: Index, key: Index, extent: Index, changes: RowChanges, is_even: bool
     ) -> str:
-        """Change the scores of a row, and find their maximum; what is past the keys is -inf."""
+        """Change the scores of a row and return their maximum; those past the keys are -inf."""
         w, vector = self._w, self._scores.vector
         lanes = self._scores.lanes
         count = self._width // lanes
@@ -192,7 +197,7 @@ class SoftmaxRows:
         lowest = self._lowest(vector)
 
         def step(at: Index, maxima: Sequence[str], *, is_whole: bool) -> list[str]:
-            found = []
+            new_maxima = []
             for number, old in enumerate(maxima):
                 column = w.add(at, number * lanes)
                 value = self._scores.load_vector(w.add(start, column))
@@ -206,8 +211,8 @@ class SoftmaxRows:
                     )
                 if self._changes.is_needed or not is_whole:
                     self._scores.store_vector(value, w.add(start, column))
-                found.append(self._larger(old, value, vector))
-            return found
+                new_maxima.append(self._larger(old, value, vector))
+            return new_maxima
 
         with w.carrying_loop(whole, self._width, [lowest] * count, vector) as loop:
             at, maxima, handed_on, results = loop
@@ -223,12 +228,12 @@ class SoftmaxRows:
         return self._reduced("maxnumf", self._paired(results, self._larger, vector))
 
     def _write_exponentials(self, start: Index, extent: Index, base: str) -> str:
-        """Make scores of a row exponentials; their sum."""
+        """Replace the scores of a row by their exponentials; return their sum."""
         w, lanes = self._w, self._scores.lanes
         # As one wide vector: its registers do not wait for each other.
         scores = replace(self._scores, lanes=self._width)
         vector = scores.vector
-        spread = w.op(f"vector.broadcast {base} : {self._element} to {vector}")
+        spread = w.broadcast(base, self._element, vector)
         zero = zero_vector(w, self._element, self._width)
         padded = w.mul(w.ceil_div(extent, self._width), self._width)
         with w.carrying_loop(padded, self._width, [zero], vector) as loop:
@@ -260,11 +265,11 @@ class SoftmaxRows:
         return self._w.op(f"vector.reduction <{kind}>, {value} : {vector} into {self._element}")
 
     def _write_growth(self, old: str, base: str, row: Index) -> str:
-        """Write what the sums of a row are multiplied by; the same as a scalar."""
+        """Store the factor that scales the earlier sums of a row; return it as a scalar."""
         w, element, vector = self._w, self._element, self._scores.vector
         difference = w.op(f"arith.subf {old}, {base} : {element}")
         # On a vector: of a scalar it would be a call.
-        difference = w.op(f"vector.broadcast {difference} : {element} to {vector}")
+        difference = w.broadcast(difference, element, vector)
         growth = w.op(f"math.exp {difference} : {vector}")
         scalar = w.op(f"vector.extract {growth}[0] : {element} from {vector}")
         self._growth.store(scalar, row)
@@ -272,17 +277,17 @@ class SoftmaxRows:
 
 
 @dataclass(frozen=True)
-class Other:
-    """An operand that scores are changed by.
+class ScoreOperand:
+    """An operand of the changes of scores.
 
     Attributes:
-        at: the loops along its axes.
-        memory: where it lies.
-        rows: the rows of the scores as it walks over them; likewise `keys`.
+        element: its element in the expression.
+        operand: its memory.
+        rows: the rows of the scores with its strides; likewise `keys`.
     """
 
-    at: At
-    memory: Strided
+    element: Element
+    operand: Strided
     rows: Group
     keys: Group
 
@@ -297,23 +302,23 @@ class _Vector:
 
 @dataclass(frozen=True)
 class ScoreChanges:
-    """Writes an expression of scores.
+    """The writer of an expression of scores.
 
     Attributes:
-        writer: where the code is written.
-        changed: what becomes of a score.
-        score: how `changed` names it.
-        others: what it names besides, and where that lies.
-        rows: the loops over rows, outermost first, and how many steps each has.
+        writer: the writer of the code.
+        changed: the expression.
+        score: the score in `changed`.
+        operands: the operands in `changed` besides.
+        rows: the loops over rows, outermost first, and their sizes.
         keys: the loop over keys.
-        lanes: of a vector.
-        positions: of loops over batches.
+        lanes: the lanes of a vector.
+        positions: the positions of loops over batches.
     """
 
     writer: Writer
     changed: Expression
     score: Element
-    others: Sequence[tuple[Element, Other]]
+    operands: Sequence[ScoreOperand]
     rows: Sequence[tuple[int, Index]]
     keys: int
     lanes: int
@@ -324,14 +329,14 @@ class ScoreChanges:
         return self.changed != self.score
 
     def moved(self, loop: int, index: Index) -> ScoreChanges:
-        others = [
-            (element, replace(other, memory=other.memory.moved(f"d{loop}", index)))
-            for element, other in self.others
+        operands = [
+            replace(score_operand, operand=score_operand.operand.moved(f"d{loop}", index))
+            for score_operand in self.operands
         ]
-        return replace(self, others=others, positions={**self.positions, loop: index})
+        return replace(self, operands=operands, positions={**self.positions, loop: index})
 
     def in_row(self, row: Index) -> RowChanges:
-        """The changes in a row; what is the same all over it is read here."""
+        """Return the changes in a row; values that are constant along it are read here."""
         return RowChanges(self, row)
 
 
@@ -340,14 +345,15 @@ class RowChanges:
         self._changes = changes
         self._w = changes.writer
         self._known: list[tuple[Expression, _Vector]] = []
-        self._offsets: list[tuple[Element, Index]] = []
-        for element, other in changes.others:
-            offset = other.memory.offset(other.rows, row)
-            if changes.keys in other.at:
-                self._offsets.append((element, offset))
+        self._read_along_keys: list[tuple[ScoreOperand, Index]] = []
+        for score_operand in changes.operands:
+            element, operand = score_operand.element, score_operand.operand
+            offset = operand.offset(score_operand.rows, row)
+            if changes.keys in element.at:
+                self._read_along_keys.append((score_operand, offset))
                 continue
-            scalar = other.memory.memory.load(self._w.add(other.memory.base, offset))
-            self._known.append((element, self._spread(scalar, other.memory.memory.element)))
+            scalar = operand.memory.load(self._w.add(operand.base, offset))
+            self._known.append((element, self._spread(scalar, operand.memory.element)))
         self._row = row
 
     def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
@@ -374,28 +380,30 @@ class RowChanges:
                 name = write_constant(self._w, text, self._changes.lanes)
                 return _Vector(name, text.rpartition(" : ")[2])
             case Position(loop=loop):
-                made = self._position(loop, key)
+                vector = self._position(loop, key)
             case Element():
-                made = self._loaded(expression, key, limit)
+                vector = self._loaded(expression, key, limit)
             case Applied() if (compared := self._comparison(expression)) is not None:
-                made = self._compared(compared, key)
+                vector = self._compared(compared, key)
             case Applied():
-                operands = [self._write(each, known, key, limit) for each in expression.operands]
-                given = [(operand.name, operand.element) for operand in operands]
-                name = write_on_vectors(
-                    self._w, expression.name, expression.attributes, given, expression.type,
-                    self._changes.lanes,
-                )  # fmt: skip
-                made = _Vector(name, expression.type)
-        known.append((expression, made))
-        return made
+                operands = [
+                    self._write(operand, known, key, limit) for operand in expression.operands
+                ]
+                name, type_ = expression.name, expression.type
+                vectors = [(operand.name, operand.element) for operand in operands]
+                lanes = self._changes.lanes
+                result = write_on_vectors(
+                    self._w, name, expression.attributes, vectors, type_, lanes
+                )
+                vector = _Vector(result, type_)
+        known.append((expression, vector))
+        return vector
 
     def _vector(self, element: str) -> str:
         return f"vector<{self._changes.lanes}x{element}>"
 
     def _spread(self, scalar: str, element: str) -> _Vector:
-        vector = self._vector(element)
-        return _Vector(self._w.op(f"vector.broadcast {scalar} : {element} to {vector}"), element)
+        return _Vector(self._w.broadcast(scalar, element, self._vector(element)), element)
 
     def _position(self, loop: int | None, key: Index) -> _Vector:
         w, changes = self._w, self._changes
@@ -409,15 +417,15 @@ class RowChanges:
         return _Vector(w.op(f"arith.addi {start.name}, {lanes} : {self._vector('index')}"), "index")
 
     def _comparison(self, expression: Expression) -> Comparison | None:
-        """A comparison of positions, the key's on its right; None where that cannot be."""
-        found = comparison_of(expression)
-        factor = 0 if found is None else found.factors.get(self._changes.keys, 0)
-        if found is None or factor not in (-1, 0, 1):
+        """Return a comparison of positions, the key's on its right; None if it is not one."""
+        comparison = comparison_of(expression)
+        factor = 0 if comparison is None else comparison.factors.get(self._changes.keys, 0)
+        if comparison is None or factor not in (-1, 0, 1):
             return None
-        return found.mirrored if factor == 1 else found
+        return comparison.mirrored if factor == 1 else comparison
 
     def _compared(self, comparison: Comparison, key: Index) -> _Vector:
-        """A comparison of positions, in 32 bits: only how near its limit is to a vector matters."""
+        """Write a comparison of positions in 32 bits: only limits near the vector matter."""
         w, keys = self._w, self._changes.keys
         terms: list[Index] = [comparison.constant]
         for loop, factor in comparison.factors.items():
@@ -425,7 +433,7 @@ class RowChanges:
         limit = w.max(w.min(w.add(*terms), 1 << 30), -(1 << 30))
         narrow = w.op(f"arith.index_cast {w.value(limit)} : index to i32")
         vector = self._vector("i32")
-        spread = w.op(f"vector.broadcast {narrow} : i32 to {vector}")
+        spread = w.broadcast(narrow, "i32", vector)
         lanes = range(self._changes.lanes) if keys in comparison.factors else [0]
         text = ", ".join(map(str, lanes))
         steps = w.constant(f"dense<[{text}]>" if len(lanes) > 1 else "dense<0>", vector)
@@ -445,7 +453,9 @@ class RowChanges:
         return rest
 
     def _loaded(self, element: Element, key: Index, limit: Index | None) -> _Vector:
-        other = next(other for known, other in self._changes.others if known == element)
-        offset = next(offset for known, offset in self._offsets if known == element)
-        pieces = other.memory.pieces(other.keys, key, 1, limit)
-        return _Vector(other.memory.load_pieces(pieces, offset), other.memory.memory.element)
+        score_operand, offset = next(
+            pair for pair in self._read_along_keys if pair[0].element == element
+        )
+        operand = score_operand.operand
+        pieces = operand.pieces(score_operand.keys, key, 1, limit)
+        return _Vector(operand.load_pieces(pieces, offset), operand.memory.element)

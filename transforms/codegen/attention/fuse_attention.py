@@ -60,8 +60,8 @@ after:
     func.call @linalg_ext_attention_0(%q, %k, %v, %r)
       : (memref<8x4xf32>, memref<9x4xf32>, memref<9x16xf32>, memref<8x16xf32>) -> ()
 
-What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
-`_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
+Attention is recognized by the computation, however it is cut into ops: see `_attention.py`, and
+`_attention_plan.py` for the blocks. Scales, masks and biases change the scores of a block.
 Exponentials are summed with the values as they are, and divided by their total at the end: sums of
 products are in another order than that of the ops. Of bf16 and f16 nothing is rounded in between:
 see `_expressions.py`.
@@ -79,13 +79,13 @@ from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
+from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import ATTENTION, Functions
-from linalg_ext.transforms.ir_utils.walking import is_unused, producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 
 from ._attention import Attention, find_attention
 from ._attention_nest import AttentionCall, AttentionNest
-from ._attention_plan import name, plan_attention
-from ._elements import output_of
+from ._attention_plan import plan_attention
 from ._expressions import NARROW, WIDE, Applied, Element, Expression, walk
 from .gather_attention import contractions
 
@@ -106,14 +106,12 @@ def fuse_attention(module: ir.Operation) -> Report:
     functions = Functions(module, ATTENTION)
     for op in contractions(module, ir.MemRefType):
         report.matched[op.name] += 1
-        found = find_attention(op)
-        if found is None:
+        attention = find_attention(op)
+        if attention is None:
             continue
-        reason = found if isinstance(found, str) else _rewrite(found, functions)
-        if reason is None:
-            report.changed["attention"] += 1
-        else:
-            report.leave("attention", reason)
+        report.record(
+            "attention", attention if isinstance(attention, str) else _rewrite(attention, functions)
+        )
     return report
 
 
@@ -127,54 +125,51 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     zeros = preceding_zeros(last)
     if not _is_together(attention, zeros):
         return "other ops are between the ops of the attention"
-    others = _others(attention)
-    operands = [
-        attention.query, attention.key, attention.value, Element(output, attention.result), *others
-    ]  # fmt: skip
+    score_operands = _score_operands(attention)
+    result = Element(output, attention.result)
+    operands = [attention.query, attention.key, attention.value, result, *score_operands]
     written = buffer_of(output)
-    if any(buffer_of(each.value) == written for each in operands if each.value != output):
+    if any(buffer_of(operand.value) == written for operand in operands if operand.value != output):
         return "the result is an operand"
     arguments: list[Argument] = []
-    for each in operands:
+    for operand in operands:
         dimensions = tuple(
-            f"one{axis}" if loop is None else name(loop) for axis, loop in enumerate(each.at)
+            f"one{axis}" if loop is None else f"d{loop}" for axis, loop in enumerate(operand.at)
         )
-        argument = argument_of(each.value, dimensions)
+        argument = argument_of(operand.value, dimensions)
         if isinstance(argument, str):
             return argument
         if len(arguments) < 3 and argument.element in NARROW:
             argument = replace(argument, cast="arith.extf", read_as=WIDE)
         arguments.append(argument)
     for argument in arguments[4:]:
-        reason = _obstacle(argument, name(attention.loops.keys))
+        reason = _obstacle(argument, f"d{attention.loops.keys}")
         if reason is not None:
             return reason
     plan = plan_attention(attention.loops, arguments[:4], machine)
     if isinstance(plan, str):
         return plan
-    named = {-1: attention.score, **dict(enumerate(others))}
+    numbers = {-1: attention.score, **dict(enumerate(score_operands))}
+    numbered = [Element(number, operand.at) for number, operand in enumerate(score_operands)]
     call = AttentionCall(
         tuple(arguments[:4]),
-        tuple(
-            (Element(number, each.at), argument)
-            for (number, each), argument in zip(enumerate(others), arguments[4:], strict=True)
-        ),
-        _numbered(attention.changed, named),
+        tuple(zip(numbered, arguments[4:], strict=True)),
+        _numbered(attention.changed, numbers),
         Element(-1, attention.score.at),
         attention.masked_is_zero,
     )
     function = functions.known(call) or functions.add(
         call, plan, AttentionNest(plan, call).function
     )
-    rest = [op for op in attention.ops if op != last]
-    functions.call(function, [each.value for each in operands], [last, *rest])
+    earlier = [op for op in attention.ops if op != last]
+    functions.call(function, [operand.value for operand in operands], [last, *earlier])
     _erase(attention, zeros)
     return None
 
 
 def _is_together(attention: Attention, zeros: Any) -> bool:
-    """Return whether, between the first and the last of the ops, only they write anything."""
-    ops = [op.operation for op in attention.op.block.operations]
+    """Return whether no other op writes between the first and the last of the ops."""
+    ops = ops_of(attention.op.block)
     first = min(ops.index(op) for op in attention.ops)
     between = ops[first : ops.index(attention.op)]
     return all(
@@ -183,26 +178,27 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
     )
 
 
-def _others(attention: Attention) -> list[Element]:
-    others: list[Element] = []
-    for part in walk(attention.changed):
-        if isinstance(part, Element) and part not in (attention.score, *others):
-            others.append(part)
-    return others
+def _score_operands(attention: Attention) -> list[Element]:
+    elements = (part for part in walk(attention.changed) if isinstance(part, Element))
+    operands: list[Element] = []
+    for element in elements:
+        if element not in (attention.score, *operands):
+            operands.append(element)
+    return operands
 
 
-def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
-    """An expression with numbers in the place of values, which say nothing of what they are."""
+def _numbered(expression: Expression, numbers: dict[int, Element]) -> Expression:
+    """Return an expression with numbers in the place of values, for the key of a function."""
     if isinstance(expression, Element):
-        number = next(number for number, element in named.items() if element == expression)
+        number = next(number for number, element in numbers.items() if element == expression)
         return Element(number, expression.at)
     if isinstance(expression, Applied):
-        return expression.mapped(lambda operand: _numbered(operand, named))
+        return expression.mapped(lambda operand: _numbered(operand, numbers))
     return expression
 
 
 def _obstacle(argument: Argument, keys: str) -> str | None:
-    """Why scores cannot be changed by an operand, vector by vector."""
+    """Return why an operand cannot change vectors of scores; None if it can."""
     strides = dict(zip(argument.dimensions, argument.strides, strict=True))
     if keys in strides and strides[keys] != 1:
         return "the mask is not contiguous along the keys"
@@ -238,7 +234,7 @@ def _erase(attention: Attention, zeros: Any) -> None:
 
 
 def _only_writes(use: Any, ops: list[Any]) -> bool:
-    """Return whether a use of a buffer frees it, or is a write to it by one of some ops."""
+    """Return whether a use of a buffer frees it, or is the output of one of some ops."""
     user = use.owner.operation
     if user.name == "memref.dealloc":
         return True

@@ -1,8 +1,8 @@
 """Have the ops of attention side by side, with results of their own, before they become buffers.
 
 before, in short:
-    %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is what many ops begin from
-    ...                                                     // ops that have nothing to do with it
+    %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is the destination of many ops
+    ...                                                     // other ops
     %p = linalg.generic {...} ins(%t, %max) outs(%e) ...
 after:
     ...
@@ -22,9 +22,10 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.generics import maps_of
-from linalg_ext.transforms.ir_utils.walking import is_unused, producer, select
+from linalg_ext.transforms.ir_utils.generics import maps_of, output_of
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer, select
 
 from ._attention import Attention, find_attention
 
@@ -37,14 +38,14 @@ def gather_attention(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in contractions(module, ir.RankedTensorType):
         report.matched[op.name] += 1
-        found = find_attention(op)
-        if isinstance(found, str):
-            report.leave("attention", found)
-        elif found is not None and not this_machine().has_fma:
+        attention = find_attention(op)
+        if isinstance(attention, str):
+            report.leave("attention", attention)
+        elif attention is not None and not this_machine().has_fma:
             report.leave("attention", "the machine has no FMA")
-        elif found is not None:
+        elif attention is not None:
             report.changed["attention"] += 1
-            _gather(found)
+            _gather(attention)
     return report
 
 
@@ -63,23 +64,23 @@ def contractions(module: ir.Operation, kind: Any) -> list[Any]:
 def _gather(attention: Attention) -> None:
     last = attention.op
     widened = _read_narrow(last)
-    others = (last, *widened)
-    old = [op for op in attention.ops if op not in others and op.name != "arith.constant"]
-    new: list[tuple[Any, Any]] = []
+    remaining = (last, *widened)
+    old = [op for op in attention.ops if op not in remaining and op.name != "arith.constant"]
+    new: dict[Any, Any] = {}
     with last.location, ir.InsertionPoint(last):
         for op in old:
-            destination = op.operands[len(op.operands) - 1]
-            is_cloned = any(destination == before for before, _ in new)
-            made = op.clone()
+            destination = output_of(op)
+            clone = op.clone()
             for position, value in enumerate(op.operands):
-                made.operands[position] = _new_value(value, new)
-            if "shape" not in op.name and not is_cloned and _is_empty(destination):
-                with ir.InsertionPoint(made):
+                clone.operands[position] = new.get(value, value)
+            is_shared = destination not in new and comes_of(destination, "tensor.empty")
+            if "shape" not in op.name and is_shared:
+                with ir.InsertionPoint(clone):
                     own = producer(destination).clone()
-                made.operands[len(op.operands) - 1] = own.results[0]
-            new.append((op.results[0], made.results[0]))
+                clone.operands[len(op.operands) - 1] = own.results[0]
+            new[op.results[0]] = clone.results[0]
         for position, value in enumerate(list(last.operands)[:-1]):
-            last.operands[position] = _new_value(value, new)
+            last.operands[position] = new.get(value, value)
     _bring_destination(last)
     for op in reversed([*widened, *old]):
         if is_unused(op.results[0]):
@@ -87,12 +88,12 @@ def _gather(attention: Attention) -> None:
 
 
 def _read_narrow(op: Any) -> list[Any]:
-    """Have a product read what was widened for it before that: else every row waits for all of it.
+    """Have a product read operands before they are widened, and widen their elements itself.
 
     Returns:
         The ops that widened.
     """
-    found: list[Any] = []
+    widening_ops: list[Any] = []
     body = op.regions[0].blocks[0]
     for position, value in enumerate(list(op.operands)[:-1]):
         widening = producer(value)
@@ -105,25 +106,16 @@ def _read_narrow(op: Any) -> list[Any]:
             cast = arith.ExtFOp(wide, argument)
         argument.replace_all_uses_except(cast.result, cast.operation)
         op.operands[position] = source
-        found.append(widening)
-    return found
+        widening_ops.append(widening)
+    return widening_ops
 
 
 def _only_widens(op: Any) -> bool:
     if op.name != "linalg.generic" or len(op.operands) != 2:
         return False
-    first, *others = op.regions[0].blocks[0].operations
+    names = [inner.name for inner in ops_of(op.regions[0].blocks[0])]
     is_identity = all(map_ == ir.AffineMap.get_identity(map_.n_dims) for map_ in maps_of(op))
-    return is_identity and first.operation.name == "arith.extf" and len(others) == 1
-
-
-def _new_value(value: Any, new: list[tuple[Any, Any]]) -> Any:
-    return next((made for before, made in new if before == value), value)
-
-
-def _is_empty(value: Any) -> bool:
-    owner = producer(value)
-    return owner is not None and owner.name == "tensor.empty"
+    return is_identity and names == ["arith.extf", "linalg.yield"]
 
 
 def _bring_destination(op: Any) -> None:

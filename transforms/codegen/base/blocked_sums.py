@@ -1,8 +1,8 @@
 """Long sums of floats: blocks added up one after another, and their sums with compensation.
 
     for block of BLOCK rounds:
-        part = what the rounds of the block add up to, from nothing
-        total, error = total + (part + error), and what that rounds away
+        part = the sum of the block's rounds alone
+        total, error = total + (part + error), and the rounding error of that
 
 A structured op on buffers:
 
@@ -14,26 +14,25 @@ after, in blocks of 512:
     scf.for %low = 0 to 8704 step 512 {
       %parts = -0.0
       linalg.generic ... ins(%a[%low, 0] [512, 7]) outs(%parts)
-      %c, %errors = %c + (%parts + %errors), and what that rounds away
+      %c, %errors = %c + (%parts + %errors), and the rounding error of that
     }
-    the same for the 296 that are left
+    the same for the last 296
 
-Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; so, no
-more than those of a block do, whatever n is. What a block costs beyond its rounds is nine
-operations for each of its sums. All that adds up floats is built on this: loops over vectors, rows
-added to a row, inner products, contractions, attention, running sums, and loops over scalars.
+Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; in
+blocks, no more than the numbers of one block do. A block costs nine operations more for each of its
+sums. All sums of floats are built on this: loops over vectors, rows added to a row, inner products,
+contractions, attention, running sums, and loops over scalars.
 
 Source: W. Kahan, Further Remarks on Reducing Truncation Errors, Communications of the ACM 8 (1965);
-D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds away is a
-float, whichever of them is larger).
+D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (the rounding error of a sum of two
+floats is a float, whichever of them is larger).
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from linalg_ext.bindings import arith, complex, ir, memref, scf
 from linalg_ext.definition.affine import factor_of
@@ -50,25 +49,26 @@ from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from .payload import combination_of
+from .problem import product_of
 from .writer import Writer
 
 BLOCK = 64
 """Rounds that are added up one after another."""
 
 LONG = 1 << 16
-"""The length from which on what is a block for another reason is added with compensation."""
+"""The length above which blocks that exist for another reason are added with compensation."""
 
 FLOATS = ("f32", "f64")
 """Types that are added up in blocks. Narrower floats keep their order, as they round too much."""
 
 ADDITIONS = ("arith.addf", "complex.add")
-"""The ops that add them, and complex numbers of them."""
+"""The ops that add such floats, or complex numbers of them."""
 
 T = TypeVar("T")
 
 
 def two_sum(a: T, b: T, add: Callable[[T, T], T], subtract: Callable[[T, T], T]) -> tuple[T, T]:
-    """The sum of two floats, and what it rounded away: exactly, where nothing overflows."""
+    """Return the sum of two floats and its rounding error, which is exact without an overflow."""
     total = add(a, b)
     second = subtract(total, a)
     first = subtract(total, second)
@@ -81,86 +81,84 @@ def is_added_in_blocks(type_: Any) -> bool:
     return str(element) in FLOATS
 
 
-def nothing(type_: Any) -> Any:
-    """Return the start of a sum and of its error: -0.0, which leaves every number as it is."""
+def negative_zero(type_: Any) -> Any:
+    """Return the start of a sum and of its error: -0.0 leaves every number unchanged."""
     if isinstance(type_, ir.ComplexType):
         part = constant(type_.element_type, -0.0)
         return complex.CreateOp(type_, part, part).result
     return constant(type_, -0.0)
 
 
-def compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
-    """A sum and its error, after one part more: floats, vectors, or complex numbers.
+def add_compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
+    """Return a sum and its error after one part more: floats, vectors, or complex numbers.
 
     The sum is rounded to nearest: the error is less than would change it.
     """
     if isinstance(total.type, ir.ComplexType):
-        pairs = [
-            compensated(*(take(each).result for each in (total, error, part)))
-            for take in (complex.ReOp, complex.ImOp)
-        ]
-        (real, of_real), (imaginary, of_imaginary) = pairs
-        whole: Any = complex.CreateOp(total.type, real, imaginary).result
-        return whole, complex.CreateOp(total.type, of_real, of_imaginary).result
+        real, imaginary = (
+            add_compensated(*(half(number).result for number in (total, error, part)))
+            for half in (complex.ReOp, complex.ImOp)
+        )
+        new, lost = (
+            complex.CreateOp(total.type, *halves).result
+            for halves in zip(real, imaginary, strict=True)
+        )
+        return new, lost
     new, lost = two_sum(total, arith.addf(part, error), arith.addf, arith.subf)
     # NaN where the sum is not finite: no more is lost then.
     has_lost = arith.cmpf(arith.CmpFPredicate.ONE, lost, constant(lost.type, 0))
-    return new, arith.select(has_lost, lost, nothing(lost.type))
+    return new, arith.select(has_lost, lost, negative_zero(lost.type))
 
 
 class PartialSums:
-    """Buffers for the sums of a block, and for what the sums of all blocks have lost.
+    """Buffers for the sums of a block, and for the rounding errors of the sums of all blocks.
 
-    Each method adds a structured op on buffers at the insertion point, and gives it.
+    Each method builds a structured op on buffers at the insertion point, and returns it.
 
     Attributes:
-        totals: where the sums are, and are to be: a buffer, or a part of one.
-        parts: those of a block.
-        errors: what was lost, less than would change a sum.
+        totals: the sums: a buffer, or a part of one.
+        parts: the sums of a block.
+        errors: the rounding errors of the totals.
     """
 
     def __init__(self, totals: Any, parts: Any, errors: Any) -> None:
         self.totals, self.parts, self.errors = totals, parts, errors
 
-    def forget(self) -> Any:
-        """Nothing is lost yet."""
-        return elementwise([], [self.errors], lambda old: [nothing(old.type)])
+    def clear_errors(self) -> Any:
+        """Have no rounding errors."""
+        return elementwise([], [self.errors], lambda old: [negative_zero(old.type)])
 
-    def begin(self, *, with_zeros: bool = False) -> Any:
-        """Nothing is added up yet of a block; with zeros, sums that begin at 0 need not read it."""
+    def clear_parts(self, *, with_zeros: bool = False) -> Any:
+        """Begin a block; with zeros, sums that begin at 0 need not read its parts."""
         return elementwise(
             [],
             [self.parts],
-            lambda old: [constant(old.type, 0) if with_zeros else nothing(old.type)],
+            lambda old: [constant(old.type, 0) if with_zeros else negative_zero(old.type)],
         )
 
-    def add(self) -> Any:
-        """The sums of a block are added to those before."""
+    def add_parts(self) -> Any:
+        """Add the sums of a block to the totals."""
         return elementwise(
             [self.parts],
             [self.totals, self.errors],
-            lambda part, total, error: compensated(total, error, part),
+            lambda part, total, error: add_compensated(total, error, part),
         )
 
 
-def part_of(buffer: Any, offsets: Mapping[int, Any]) -> Any:
-    """A buffer at some positions: without the axes that these are of, which may be none."""
+def subview_at(buffer: Any, offsets: Mapping[int, Any]) -> Any:
+    """Return the part of a buffer at one position along some axes, without these axes."""
     if not offsets:
         return buffer
     type_ = buffer.type
     strides, _ = type_.get_strides_and_offset()
     rank, open_size = type_.rank, ir.ShapedType.get_dynamic_size()
-    left = [axis for axis in range(rank) if axis not in offsets]
+    kept_axes = [axis for axis in range(rank) if axis not in offsets]
     layout = ir.StridedLayoutAttr.get(
-        ir.ShapedType.get_dynamic_stride_or_offset(), [strides[axis] for axis in left]
+        ir.ShapedType.get_dynamic_stride_or_offset(), [strides[axis] for axis in kept_axes]
     )
-    shape = [type_.shape[axis] for axis in left]
+    shape = [type_.shape[axis] for axis in kept_axes]
     result = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
-    sizes = [
-        memref.dim(buffer, constant(ir.IndexType.get(), axis))
-        for axis in left
-        if type_.is_dynamic_dim(axis)
-    ]
+    sizes = [dim(buffer, axis) for axis in kept_axes if type_.is_dynamic_dim(axis)]
     return memref.SubViewOp(
         result,
         buffer,
@@ -173,36 +171,28 @@ def part_of(buffer: Any, offsets: Mapping[int, Any]) -> Any:
     ).result
 
 
-def written_nothing(w: Writer, type_: str) -> str:
-    """As `nothing`, written as text."""
-    return w.constant("dense<-0.0>" if type_.startswith("vector") else "-0.0", type_)
-
-
-def written_compensated(
-    w: Writer, type_: str, total: str, error: str, part: str
-) -> tuple[str, str]:
-    """As `compensated`, written as text."""
+def write_compensated(w: Writer, type_: str, total: str, error: str, part: str) -> tuple[str, str]:
+    """Write `add_compensated` on floats or vectors of a type."""
 
     def operation(name: str) -> Callable[[str, str], str]:
         return lambda a, b: w.op(f"arith.{name} {a}, {b} : {type_}")
 
-    is_vector = type_.startswith("vector")
     add, subtract = operation("addf"), operation("subf")
     new, lost = two_sum(total, add(part, error), add, subtract)
-    zero = w.constant("dense<0.0>" if is_vector else "0.0", type_)
-    has_lost = w.op(f"arith.cmpf one, {lost}, {zero} : {type_}")
+    has_lost = w.op(f"arith.cmpf one, {lost}, {w.splat('0.0', type_)} : {type_}")
+    is_vector = type_.startswith("vector")
     types = f"{type_[: type_.rindex('x') + 1]}i1>, {type_}" if is_vector else type_
-    return new, w.op(f"arith.select {has_lost}, {lost}, {written_nothing(w, type_)} : {types}")
+    return new, w.op(f"arith.select {has_lost}, {lost}, {w.splat('-0.0', type_)} : {types}")
 
 
 def summed_outputs(op: Any) -> list[int]:
-    """Return the operands of a `linalg.generic` that floats, or complex numbers, are added to."""
+    """Return the numbers of the operands of a `linalg.generic` that floats are added to."""
     body, first = op.regions[0].blocks[0], input_count(op)
     return [
-        at
-        for at in range(first, len(op.operands))
-        if is_added_in_blocks(body.arguments[at].type)
-        and (combination := combination_of(op, at - first)) is not None
+        number
+        for number in range(first, len(op.operands))
+        if is_added_in_blocks(body.arguments[number].type)
+        and (combination := combination_of(op, number - first)) is not None
         and combination[0].name in ADDITIONS
     ]
 
@@ -224,79 +214,82 @@ def can_be_split(op: Any) -> bool:
         bool(summed)
         and bool(summed_outputs(op))
         and all(loop in extents for loop in summed)
-        and not any(None in each for each in factors)
+        and not any(None in operand_factors for operand_factors in factors)
         and not any(map(any, factors[input_count(op) :]))
     )
 
 
 def length_of_sums(op: Any) -> int | None:
-    """Return how many numbers are added to each element; None where only the run tells."""
+    """Return how many numbers are added to each element; None for a dynamic number."""
     extents = extents_of(op)
-    sizes = [extents[loop] for loop in summed_loops(op)]
-    known = [size for size in sizes if size is not None]
-    return math.prod(known) if len(known) == len(sizes) else None
+    return product_of(extents[loop] for loop in summed_loops(op))
 
 
-def length_at_run_time(op: Any) -> Any:
-    """The same, as an index."""
+def dynamic_length(op: Any) -> Any:
+    """Emit the number of numbers that are added to each element, as an index."""
     total: Any = index(1)
     for loop in summed_loops(op):
         total = arith.muli(total, _extent(op, loop))
     return total
 
 
+_Blocks: TypeAlias = "Mapping[int, tuple[Any, Any]]"
+"""For each loop that is cut, the start and the length of its block."""
+
+
 def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
-    """Write a `linalg.generic` in blocks at the insertion point; those that add up a block.
+    """Write a `linalg.generic` in blocks at the insertion point; return the ops of the blocks.
 
     Args:
-        op: that `can_be_split`; it stays where it is.
+        op: an op that `can_be_split`; it stays in place.
         block: about how many numbers are added up before a block ends.
         with_zeros: whether its sums begin at 0.
     """
-    sums = {at: _partial_sums(op.operands[at]) for at in summed_outputs(op)}
+    sums = {number: _partial_sums(op.operands[number]) for number in summed_outputs(op)}
     for partial in sums.values():
-        partial.forget()
+        partial.clear_errors()
     written: list[Any] = []
 
-    def cut(loops: Sequence[int], room: Any, places: Mapping[int, tuple[Any, Any]]) -> None:
+    def cut(loops: Sequence[int], room: Any, blocks: _Blocks) -> None:
         """Write the loops over blocks of some loops, the first ones in whole if they fit.
 
         Args:
-            loops: of the op, the last to be cut first.
+            loops: loops of the op, the last to be cut first.
             room: how many rounds of them together are a block: a number, or an index.
-            places: where the blocks of the loops before begin, and how long they are.
+            blocks: the blocks of the loops before.
         """
         if not loops:
             for partial in sums.values():
-                partial.begin(with_zeros=with_zeros)
-            written.append(_slice(op, places, {at: partial.parts for at, partial in sums.items()}))
+                partial.clear_parts(with_zeros=with_zeros)
+            parts = {number: partial.parts for number, partial in sums.items()}
+            written.append(_slice(op, blocks, parts))
             for partial in sums.values():
-                partial.add()
+                partial.add_parts()
             return
-        loop, *others = loops
+        loop, *inner_loops = loops
         extent = extents_of(op)[loop]
         if not isinstance(room, int) or extent is None:
             length, most = _extent(op, loop), index(room)
-            left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
-            write_loop(loops, index(0), length, arith.minui(length, most), left, places)
+            inner_room = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
+            write_loop(loops, index(0), length, arith.minui(length, most), inner_room, blocks)
         elif extent <= room:
-            cut(others, max(1, room // max(1, extent)), places)
+            cut(inner_loops, max(1, room // max(1, extent)), blocks)
         else:
             whole = extent - extent % room
             for low, high, size in ((0, whole, room), (whole, extent, extent - whole)):
                 if size:
-                    write_loop(loops, index(low), index(high), size, 1, places)
+                    write_loop(loops, index(low), index(high), size, 1, blocks)
 
     def write_loop(
-        loops: Sequence[int], low: Any, high: Any, size: Any, room: Any,
-        places: Mapping[int, tuple[Any, Any]],
-    ) -> None:  # fmt: skip
+        loops: Sequence[int], low: Any, high: Any, size: Any, room: Any, blocks: _Blocks
+    ) -> None:
         step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
         outer = scf.ForOp(low, high, step)
         with ir.InsertionPoint(outer.body):
-            at = outer.induction_variable
-            here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
-            cut(loops[1:], room, {**places, loops[0]: (at, here)})
+            start, length = outer.induction_variable, size
+            if not isinstance(size, int):
+                length = arith.minui(size, arith.subi(high, start))
+            cut(loops[1:], room, {**blocks, loops[0]: (start, length)})
             scf.YieldOp([])
 
     cut(_loops_to_cut(op), block, {})
@@ -307,9 +300,9 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
 
 
 def _loops_to_cut(op: Any) -> list[int]:
-    """The summed loops, the last to be cut first: those along memory, then the innermost."""
+    """Return the summed loops, the last to be cut first: those along memory, then the innermost."""
 
-    def stride(loop: int) -> tuple[int, int]:
+    def order(loop: int) -> tuple[int, int]:
         strides = [
             operand.type.get_strides_and_offset()[0][axis]
             for operand, map_ in zip(op.operands, indexing_maps(op), strict=True)
@@ -317,10 +310,10 @@ def _loops_to_cut(op: Any) -> list[int]:
             for axis, expression in enumerate(map_.results)
             if factor_of(expression, f"d{loop}")
         ]
-        known = [each for each in strides if each >= 0]
-        return min(known, default=sys.maxsize), -loop
+        static = [stride for stride in strides if stride >= 0]
+        return min(static, default=sys.maxsize), -loop
 
-    return sorted(summed_loops(op), key=stride)
+    return sorted(summed_loops(op), key=order)
 
 
 def _partial_sums(total: Any) -> PartialSums:
@@ -331,15 +324,15 @@ def _partial_sums(total: Any) -> PartialSums:
     return PartialSums(total, *buffers)
 
 
-def _slice(op: Any, places: Mapping[int, tuple[Any, Any]], outputs: Mapping[int, Any]) -> Any:
-    """An op on a part of its loops, with other outputs."""
+def _slice(op: Any, blocks: _Blocks, outputs: Mapping[int, Any]) -> Any:
+    """Clone an op for blocks of its loops, with other outputs."""
     operands = list(op.operands)
     for number, map_ in enumerate(indexing_maps(op)):
         if number in outputs:
             operands[number] = outputs[number]
             continue
         for axis, expression in enumerate(map_.results):
-            for loop, (low, size) in places.items():
+            for loop, (low, size) in blocks.items():
                 factor = factor_of(expression, f"d{loop}")
                 if factor:
                     operands[number] = _part(op, operands[number], axis, loop, factor, low, size)
@@ -347,23 +340,22 @@ def _slice(op: Any, places: Mapping[int, tuple[Any, Any]], outputs: Mapping[int,
     for number, operand in enumerate(operands):
         clone.operands[number] = operand
     for position in operations(clone, {"linalg.index"}):
-        if loop_of(position) in places:
+        if loop_of(position) in blocks:
             with ir.InsertionPoint.after(position):
-                low, _ = places[loop_of(position)]
+                low, _ = blocks[loop_of(position)]
                 moved = arith.AddIOp(position.results[0], low)
             position.results[0].replace_all_uses_except(moved.result, moved.operation)
     return clone
 
 
 def _part(op: Any, operand: Any, axis: int, loop: int, factor: int, low: Any, size: Any) -> Any:
-    """The part of an operand that a block of a loop reaches."""
     extent = extents_of(op)[loop]
     length: Any
     if extent is not None and isinstance(size, int) and not operand.type.is_dynamic_dim(axis):
         length = operand.type.get_dim_size(axis) - factor * (extent - size)
     else:
-        left_out = arith.muli(arith.subi(_extent(op, loop), index(size)), index(factor))
-        length = arith.subi(dim(operand, axis), left_out)
+        excess = arith.muli(arith.subi(_extent(op, loop), index(size)), index(factor))
+        length = arith.subi(dim(operand, axis), excess)
     first = low if factor == 1 else arith.muli(low, index(factor))
     return part_along(operand, axis, first, length)
 

@@ -1,4 +1,4 @@
-"""Choices that are made in the place of what the models say: by tuning, or by who asks for them.
+"""Choices that override those of the cost models, made by tuning or by a caller.
 
 with choosing(Choices(plans={problem_key(problem): Variation(rows=8, vectors=3)})):
     lower_to_llvm(module)
@@ -48,8 +48,8 @@ class Variation:
     @classmethod
     def from_data(cls, data: Any) -> Variation | None:
         """Back from `as_data`; None where it is not of that form."""
-        known = {one.name for one in fields(cls)}
-        if not isinstance(data, dict) or not set(data) <= known:
+        names = {item.name for item in fields(cls)}
+        if not isinstance(data, dict) or not set(data) <= names:
             return None
         if any(type(value) is not int or not 0 < value < 1 << 32 for value in data.values()):
             return None

@@ -1,7 +1,7 @@
-"""Operands as flat memory: an element is at a number, whatever the shape of its memref.
+"""Operands as flat memory: an element has one index, whatever the shape of its memref.
 
-Elements are cast where they are of another type in memory. Truth values are: a byte each, where a
-vector of them would be bits.
+Elements of another type in memory are cast. Truth values are such: a byte each in memory, a bit
+each in a vector.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .problem import Argument, Dimension, Group, Operand, Segment, bits_of
 from .writer import Index, Writer
 
 Piece: TypeAlias = "tuple[Index, str | None]"
-"""A part of a vector: where its lane 0 would be, and the mask of the lanes that lie there."""
+"""A part of a vector: the index of lane 0, and the mask of the lanes that lie there."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Memory:
     """A memref of rank 1 with unit stride.
 
     Attributes:
-        writer: where accesses are written.
+        writer: the writer of accesses.
         name: of the memref.
         type: of the memref.
         element: the type of an element.
@@ -49,7 +49,7 @@ class Memory:
         return f"{self.name}[{self.writer.value(index)}]"
 
     def load(self, index: Index) -> str:
-        """An element."""
+        """Load an element."""
         return self.writer.op(f"memref.load {self._at(index)} : {self.type}")
 
     def store(self, value: str, index: Index) -> None:
@@ -57,7 +57,7 @@ class Memory:
         self.writer.line(f"memref.store {value}, {self._at(index)} : {self.type}")
 
     def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
-        """A vector; where the mask is off, nothing is read and the lane is that of `rest`."""
+        """Load a vector; where the mask is off, nothing is read and the lane is that of `rest`."""
         if mask is None:
             return self.writer.op(f"vector.load {self._at(index)} : {self.type}, {self.vector}")
         rest = rest or zero_vector(self.writer, self.element, self.lanes)
@@ -67,8 +67,8 @@ class Memory:
         )
 
     def prefetch(self, index: Index, *, writes: bool = False) -> None:
-        """Have a line on its way; an address that is not there does no harm."""
-        # What is read is packed before it is used: L2 is near enough.
+        """Prefetch a line; an address outside of the memory does no harm."""
+        # Lines that are read are packed before they are used: L2 is near enough.
         kind = "write, locality<3>" if writes else "read, locality<2>"
         self.writer.line(f"memref.prefetch {self._at(index)}, {kind}, data : {self.type}")
 
@@ -93,47 +93,47 @@ class Memory:
         )
 
     def load_pieces(self, pieces: Iterable[Piece]) -> str:
-        """A vector, put together from its pieces; lanes of no piece are 0."""
+        """Load a vector from its pieces; lanes of no piece are 0."""
         value = None
-        for where, mask in pieces:
-            value = self.load_vector(where, mask, value)
+        for index, mask in pieces:
+            value = self.load_vector(index, mask, value)
         if value is None:
             raise AssertionError("a vector without pieces")
         return value
 
     def store_pieces(self, value: str, pieces: Iterable[Piece]) -> None:
         """Write a vector to its pieces."""
-        for where, mask in pieces:
-            self.store_vector(value, where, mask)
+        for index, mask in pieces:
+            self.store_vector(value, index, mask)
 
     # Masks.
 
     def below(self, count: Index) -> str:
-        """A mask of the first lanes: of all where there are more, and of none below 0."""
+        """Return a mask of the first `count` lanes: all if it is larger, none if it is negative."""
         w = self.writer
         # Upstream compares 32 bits of the count: a large one must not wrap around.
         clamped = w.min(count, self.lanes)
         return w.op(f"vector.create_mask {w.value(clamped)} : {self.mask}")
 
     def both(self, left: str, right: str | None) -> str:
-        """The lanes that are on in two masks."""
-        return (
-            left if right is None else self.writer.op(f"arith.andi {left}, {right} : {self.mask}")
-        )
+        """Return the lanes that are on in two masks; None is a mask of all lanes."""
+        if right is None:
+            return left
+        return self.writer.op(f"arith.andi {left}, {right} : {self.mask}")
 
     def without(self, mask: str, other: str) -> str:
-        """The lanes that are on in a mask, and off in another."""
-        ones = self.writer.constant("dense<true>", self.mask)
-        return self.both(mask, self.writer.op(f"arith.xori {other}, {ones} : {self.mask}"))
+        """Return the lanes that are on in a mask, and off in another."""
+        all_true = self.writer.constant("dense<true>", self.mask)
+        return self.both(mask, self.writer.op(f"arith.xori {other}, {all_true} : {self.mask}"))
 
     def in_rows(self, column: Index, period: Index, valid: Index, count: int) -> list[str]:
-        """Masks of the lanes of a vector in each of the rows that it reaches into.
+        """Return masks of the lanes of a vector in each of the rows that it reaches into.
 
         Args:
-            column: the place of the first lane in its row.
+            column: the index of the first lane in its row.
             period: elements from one row to the next.
-            valid: how many of them are wanted.
-            count: into how many rows a vector may reach.
+            valid: the number of elements of a row; those from there to the next row are off.
+            count: the most rows that a vector may reach into.
         """
         w = self.writer
         masks = []
@@ -147,13 +147,13 @@ class Memory:
 
 
 def zero_vector(writer: Writer, element: str, lanes: int) -> str:
-    """A vector of zeros."""
+    """Return a vector of zeros."""
     zero = "0.0" if element.startswith(("f", "bf")) else "0"
     return writer.constant(f"dense<{zero}>", f"vector<{lanes}x{element}>")
 
 
 def multiply_add(w: Writer, vector: str, left: str, right: str, total: str) -> str:
-    """`total + left * right`, of vectors of a type: rounded once, or modulo a power of two."""
+    """Write `total + left * right` on vectors: rounded once, or modulo a power of two."""
     if not _is_integer(vector):
         return w.op(f"vector.fma {left}, {right}, {total} : {vector}")
     product = w.op(f"arith.muli {left}, {right} : {vector}")
@@ -161,7 +161,7 @@ def multiply_add(w: Writer, vector: str, left: str, right: str, total: str) -> s
 
 
 def add(w: Writer, left: str, right: str, type_: str) -> str:
-    """The sum of two numbers or vectors of a type."""
+    """Write the sum of two numbers or vectors of a type."""
     return w.op(f"arith.add{'i' if _is_integer(type_) else 'f'} {left}, {right} : {type_}")
 
 
@@ -175,7 +175,7 @@ class FlatOperand:
 
     Attributes:
         memory: the memory.
-        base: where the element is that the loops so far lead to.
+        base: the index of the element at the current positions of the loops.
         strides: elements from one value of each of its dimensions to the next.
     """
 
@@ -184,21 +184,21 @@ class FlatOperand:
     strides: Mapping[str, Index]
 
     def with_lanes(self, lanes: int) -> Self:
-        """The operand read in vectors of another length."""
+        """Return the operand for vectors of another length."""
         return replace(self, memory=replace(self.memory, lanes=lanes))
 
     def moved(self, dimension: str, index: Index) -> Self:
-        """The operand with the base moved along a dimension, which it need not have."""
-        return replace(self, base=self.place({dimension: index}))
+        """Return the operand with the base moved along a dimension, which it need not have."""
+        return replace(self, base=self.index_at({dimension: index}))
 
-    def place(self, at: Mapping[str, Index]) -> Index:
-        """Return the offset of the element at some steps along dimensions from the base."""
+    def index_at(self, position: Mapping[str, Index]) -> Index:
+        """Return the index of the element at a position, relative to the base."""
         w = self.memory.writer
-        steps = (w.mul(index, self.strides.get(name, 0)) for name, index in at.items())
+        steps = (w.mul(index, self.strides.get(name, 0)) for name, index in position.items())
         return w.add(self.base, *steps)
 
     def grouped(self, operand: Operand, sizes: Mapping[str, Index]) -> Strided:
-        """The operand as one of a problem whose dimensions are in groups."""
+        """Return the operand as one of a problem whose dimensions are in groups."""
         return Strided(self.memory, self.base, self.strides, operand, sizes)
 
 
@@ -207,7 +207,7 @@ class Strided(FlatOperand):
     """An operand of a problem, whose dimensions are in groups.
 
     Attributes:
-        operand: which operand of the problem it is.
+        operand: its name in the problem.
         sizes: of each dimension by its name.
     """
 
@@ -219,17 +219,16 @@ class Strided(FlatOperand):
         w = self.memory.writer
         segments = group.segments(self.operand)
         rest, terms = index, list[Index]()
-        for position in range(len(segments) - 1, -1, -1):
-            segment = segments[position]
-            here = rest
-            if position:
+        for segment in reversed(segments):
+            segment_index = rest
+            if segment is not segments[0]:
                 size = self.size(segment)
-                here, rest = w.rem(rest, size), w.div(rest, size)
-            terms.append(w.mul(here, self.stride(segment)))
+                segment_index, rest = w.rem(rest, size), w.div(rest, size)
+            terms.append(w.mul(segment_index, self.stride(segment)))
         return w.add(*terms)
 
     def offsets(self, group: Group, first: Index, count: int) -> list[Index]:
-        """The offsets of consecutive indices, the first of them a multiple of `count`."""
+        """Return the offsets of consecutive indices, the first of them a multiple of `count`."""
         w, segments = self.memory.writer, group.segments(self.operand)
         last = segments[-1].size if segments else 1
         if len(segments) > 1 and (last is None or last % count):
@@ -262,7 +261,7 @@ class Strided(FlatOperand):
             group: the group; its last segment has unit stride.
             index: the index of the first lane.
             count: the most pieces that a vector falls into.
-            limit: the end of the indices that are wanted; None where all lanes are.
+            limit: the end of the valid indices; None if all lanes are valid.
         """
         memory, w = self.memory, self.memory.writer
         whole = None if limit is None else memory.below(w.sub(limit, index))
@@ -271,28 +270,28 @@ class Strided(FlatOperand):
             return [(first, whole)]
         length = self.size(group.segments(self.operand)[-1])
         column = w.rem(index, length)
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for row, mask in enumerate(memory.in_rows(column, length, length, count)):
-            where = first
+            offset = first
             if row:
                 start = w.sub(w.mul(row, length), column)
-                # The address of lane 0, which is not itself in the piece. A piece without lanes
-                # would still have its line fetched: it is looked for where the first one is.
+                # The address of lane 0, which is not itself in the piece. The line of a piece
+                # without lanes is fetched, too: its address is then that of the first piece.
                 beyond = w.sub(self.offset(group, w.add(index, start)), start)
-                where = w.select(w.compare("slt", start, memory.lanes), beyond, first)
-            found.append((where, memory.both(mask, whole)))
-        return found
+                offset = w.select(w.compare("slt", start, memory.lanes), beyond, first)
+            pieces.append((offset, memory.both(mask, whole)))
+        return pieces
 
     def tile_pieces(
         self, group: Group, first: Index, width: int, count: int, limit: Index | None
     ) -> list[list[Piece]]:
-        """The pieces of each vector of a tile, at a multiple of its width: see `pieces`."""
+        """Return the pieces of each vector of a tile, at a multiple of its width: see `pieces`."""
         memory, w, lanes = self.memory, self.memory.writer, self.memory.lanes
         run = group.run(self.operand)
         starts = range(0, width, lanes)
         if count == 1 or not run or max(run, width) % min(run, width):
             return [self.pieces(group, w.add(first, at), count, limit) for at in starts]
-        # Where a tile's lines are cut is the same for all tiles, and known here.
+        # All tiles are cut into lines at the same columns, which are known here.
         begins = [(at, self.offset(group, w.add(first, at))) for at in range(0, width, run)]
         vectors: list[list[Piece]] = []
         for at in starts:
@@ -306,7 +305,7 @@ class Strided(FlatOperand):
         return vectors
 
     def _between(self, first: int, end: int) -> str | None:
-        """A mask of some lanes; None for all of them."""
+        """Return a mask of the lanes from `first` to `end`; None for all of them."""
         lanes = [first <= lane < end for lane in range(self.memory.lanes)]
         if all(lanes):
             return None
@@ -314,28 +313,28 @@ class Strided(FlatOperand):
         return self.memory.writer.constant(f"dense<[{text}]>", self.memory.mask)
 
     def load_pieces(self, pieces: Sequence[Piece], offset: Index) -> str:
-        """A vector whose pieces are so far from the base; lanes of no piece are 0."""
+        """Load a vector whose pieces are `offset` from the base; lanes of no piece are 0."""
         add = self.memory.writer.add
         return self.memory.load_pieces((add(self.base, at, offset), mask) for at, mask in pieces)
 
     def store_pieces(self, value: str, pieces: Sequence[Piece], offset: Index) -> None:
-        """Write a vector to its pieces, which are so far from the base."""
+        """Write a vector to its pieces, which are `offset` from the base."""
         # Stores to a row of a tile share the first sum, loads of a column of vectors theirs.
         add = self.memory.writer.add
         moved = ((add(self.base, offset, at), mask) for at, mask in pieces)
         self.memory.store_pieces(value, moved)
 
     def pieces_if(self, mask: str, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces, without the lanes that are off in a mask."""
-        return [(where, self.memory.both(mask, lanes)) for where, lanes in pieces]
+        """Return the pieces without the lanes that are off in a mask."""
+        return [(index, self.memory.both(mask, lanes)) for index, lanes in pieces]
 
 
 def flattened(
     w: Writer, name: str, argument: Argument, lanes: int, sizes: dict[str, Index]
 ) -> FlatOperand:
-    """An argument as flat memory from its first element on.
+    """Return an argument as flat memory from its first element on.
 
-    What is not known yet of the sizes of dimensions, or not as a number, is put in.
+    The sizes of its dimensions are added to `sizes`; a static size replaces a dynamic one.
     """
     element, rank = argument.element, len(argument.dimensions)
     parts = [f"%{name}_base", f"%{name}_offset"]
@@ -358,10 +357,10 @@ def flattened(
     )
     if element == "i1":
         # The descriptors of both are one: the cast is gone when both are LLVM's.
-        seen = _flat("i8")
-        flat = w.op(f"builtin.unrealized_conversion_cast {flat} : {type_} to {seen}")
+        byte_type = _flat("i8")
+        flat = w.op(f"builtin.unrealized_conversion_cast {flat} : {type_} to {byte_type}")
         casts = "arith.trunci", "arith.extui"
-        memory: Memory = ConvertedMemory(w, flat, seen, element, lanes, "i8", *casts)
+        memory: Memory = ConvertedMemory(w, flat, byte_type, element, lanes, "i8", *casts)
     elif argument.cast is not None:
         read_as = argument.read_as
         memory = ConvertedMemory(w, flat, type_, read_as, lanes, element, argument.cast)
@@ -381,7 +380,7 @@ class ConvertedMemory(Memory):
     Attributes:
         source: the type of the elements that lie there.
         cast: the op that makes values of type `element` of them.
-        back: the op that makes them of such values; none where they are only read.
+        back: the op of the opposite cast; empty if elements are only read.
     """
 
     source: str = ""
@@ -389,12 +388,12 @@ class ConvertedMemory(Memory):
     back: str = ""
 
     def load(self, index: Index) -> str:
-        """An element, cast."""
+        """Load an element, cast."""
         raw = self.raw.load(index)
         return self.writer.op(f"{self.cast} {raw} : {self.source} to {self.element}")
 
     def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
-        """A vector, cast; where the mask is off, the lane is that of `rest`, or 0."""
+        """Load a vector, cast; where the mask is off, the lane is that of `rest`, or 0."""
         raw = self.raw
         vector = self.writer.op(
             f"{self.cast} {raw.load_vector(index, mask)} : {raw.vector} to {self.vector}"
@@ -412,7 +411,7 @@ class ConvertedMemory(Memory):
         self.raw.store_vector(self._cast_back(value, self.vector, self.raw.vector), index, mask)
 
     def stream_vector(self, value: str, index: Index) -> None:
-        """Write a vector, cast, past the caches; it is aligned to its own size."""
+        """Write a vector, cast, past the caches."""
         self.raw.stream_vector(self._cast_back(value, self.vector, self.raw.vector), index)
 
     @property
@@ -420,5 +419,5 @@ class ConvertedMemory(Memory):
         """The memory with the elements as they are stored, without casts."""
         return Memory(self.writer, self.name, self.type, self.source, self.lanes)
 
-    def _cast_back(self, value: str, given: str, stored: str) -> str:
-        return self.writer.op(f"{self.back} {value} : {given} to {stored}")
+    def _cast_back(self, value: str, type_: str, stored: str) -> str:
+        return self.writer.op(f"{self.back} {value} : {type_} to {stored}")

@@ -1,4 +1,4 @@
-"""Conditions on positions in the body of a structured op, evaluated for a whole grid at once.
+"""Conditions on positions in the body of a structured op, evaluated for all positions at once.
 
     %met = arith.cmpi sle, %k, %n : index
     %chosen = arith.select %met, %value, %otherwise : f32
@@ -10,20 +10,18 @@ The meaning of a condition is not derived from its form: it is computed for ever
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.transforms.ir_utils.generics import inside, loop_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from .payload import combination_of
-
-Grid = Mapping[int, np.ndarray[Any, Any]]
-"""For loops of an iteration space their positions, shaped so that they broadcast."""
 
 _MOST_POSITIONS = 1 << 22
 
@@ -53,10 +51,10 @@ _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 @dataclass(frozen=True)
 class ConditionalStep:
-    """A step of a reduction that takes a value where conditions on the position hold.
+    """A step of a reduction that combines a value where conditions on the position hold.
 
     Attributes:
-        combiner: the op that combines what was there before with what is chosen.
+        combiner: the op that combines the result so far with the selected value.
         choice: the select.
     """
 
@@ -66,32 +64,30 @@ class ConditionalStep:
     @property
     def conditions(self) -> list[Any]:
         """The conditions, all of which must hold."""
-        return conjuncts(self.choice.operands[0])
+        return _conjuncts(self.choice.operands[0])
 
     @property
     def value(self) -> Any:
-        """The value that is taken where the conditions hold."""
+        """The value that is combined where the conditions hold."""
         return self.choice.operands[1]
 
     @property
     def otherwise(self) -> Any:
-        """The value that is taken where the conditions do not hold."""
+        """The value that is combined where the conditions do not hold."""
         return self.choice.operands[2]
 
     @property
     def is_neutral_elsewhere(self) -> bool:
-        """Return whether what is taken where they do not hold is known to change nothing."""
-        other = producer(self.otherwise)
-        if other is None or other.name != "arith.constant":
-            return False
-        constant = other.attributes["value"]
+        """True where the value that is combined otherwise is a neutral element."""
+        op = producer(self.otherwise)
+        constant = op.attributes["value"] if op is not None and "value" in op.attributes else None
         if not isinstance(constant, ir.FloatAttr | ir.IntegerAttr):
             return False
         return bool(constant.value == _NEUTRAL.get(self.combiner.name))
 
 
 def conditional_step(op: Any) -> ConditionalStep | str:
-    """The one step of a structured op with one result; or why it is no such step."""
+    """Return the one step of a structured op with one result, or why it is not conditional."""
     body = op.regions[0].blocks[0]
     combination = combination_of(op)
     if combination is None:
@@ -107,16 +103,16 @@ def conditional_step(op: Any) -> ConditionalStep | str:
     return ConditionalStep(combiner, choice)
 
 
-def conjuncts(condition: Any) -> list[Any]:
+def _conjuncts(condition: Any) -> list[Any]:
     """Return the conditions that all must hold for one to hold."""
     op = producer(condition)
     if op is None or op.name != "arith.andi":
         return [condition]
-    return [part for operand in op.operands for part in conjuncts(operand)]
+    return [part for operand in op.operands for part in _conjuncts(operand)]
 
 
 def loops_of(value: Any) -> set[int]:
-    """The loops whose positions a value depends on."""
+    """Return the loops whose positions a value depends on."""
     op = producer(value)
     if op is None:
         return set()
@@ -125,18 +121,46 @@ def loops_of(value: Any) -> set[int]:
     return {loop for operand in op.operands for loop in loops_of(operand)}
 
 
-def grid(sizes: Mapping[int, int]) -> Grid | None:
-    """All positions of some loops; None where they are too many to look at."""
+def plain_sizes(op: Any, maps: Sequence[AffineMap]) -> dict[str, int] | str:
+    """Return the size of each loop that indexes an operand alone; or which size is dynamic."""
+    if not all(
+        value.type.has_static_shape
+        for value in op.operands
+        if isinstance(value.type, ir.ShapedType)
+    ):
+        return "the sizes are not known"
+    return {
+        index.name: ir.ShapedType(value.type).get_dim_size(axis)
+        for value, map_ in zip(op.operands, maps, strict=True)
+        for axis, index in enumerate(map_.results)
+        if isinstance(index, AffineDim)
+    }
+
+
+def is_plain(map_: AffineMap) -> bool:
+    """Return whether each index of an operand is a loop."""
+    return all(isinstance(index, AffineDim) for index in map_.results)
+
+
+def positions_met(conditions: Iterable[Any], sizes: Mapping[int, int]) -> Any | str:
+    """Return for all positions of some loops whether conditions hold, or why that is not known."""
     if np.prod(list(sizes.values()), dtype=np.float64) > _MOST_POSITIONS:
-        return None
-    return dict(zip(sizes, np.ix_(*map(np.arange, sizes.values())), strict=True))
+        return "the loops are too long to be checked point by point"
+    positions = dict(zip(sizes, np.ix_(*map(np.arange, sizes.values())), strict=True))
+    met = np.ones(tuple(sizes.values()), bool)
+    for condition in conditions:
+        holds = evaluate(condition, positions)
+        if holds is None:
+            return "a condition is more than sums and comparisons of positions"
+        met = met & holds
+    return met
 
 
-def evaluated(value: Any, positions: Grid) -> Any:
-    """An integer or a truth value of a body for each position of a grid; None if it is neither.
+def evaluate(value: Any, positions: Mapping[int, Any]) -> Any:
+    """Return an integer or a truth value of a body for all positions of loops.
 
-    It is computed in 64 bits: a value that does not depend on positions alone, or that is computed
-    by an op that has no meaning here, is not known.
+    It is computed in 64 bits. None is returned for a value that depends on more than positions, or
+    whose op has no meaning here.
     """
     op = producer(value)
     if op is None:
@@ -146,7 +170,7 @@ def evaluated(value: Any, positions: Grid) -> Any:
     if op.name == "arith.constant":
         constant = op.attributes["value"]
         return ir.IntegerAttr(constant).value if isinstance(constant, ir.IntegerAttr) else None
-    operands = [evaluated(operand, positions) for operand in op.operands]
+    operands = [evaluate(operand, positions) for operand in op.operands]
     if any(operand is None for operand in operands):
         return None
     if op.name in _CASTS:

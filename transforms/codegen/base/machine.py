@@ -1,8 +1,8 @@
 """The properties of a machine that the code generator needs: registers, caches, dot products.
 
 A word of 32 bits holds neighbours along the depth, two of 16 bits or four of 8, and each lane of
-the accumulator adds the products of two words. What the instruction cannot multiply as it is, is
-put right by sums that packing makes:
+the accumulator adds the products of two words. Elements of other signs than the instruction's are
+shifted, and sums that packing computes correct the result:
 
     a, b      flipped to            and then
     s8, s8    a' = a + 128, a u8    sum(a * b) = sum(a' * b) - 128 * sum(b)
@@ -10,7 +10,7 @@ put right by sums that packing makes:
 
 Integers are exact, modulo 2^32 as the definition has it. Products of bf16 are exact as well and
 their sums are of f32, in another order than that of the loops; but the instruction of AVX-512 takes
-subnormal numbers for zeros, those that it is given and those that it would give.
+subnormal operands for zeros, and gives zeros for subnormal results.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Machine:
         vector_bytes: the width of a vector register.
         vector_registers: how many there are.
         l1_bytes: the first level of the cache.
-        l1_ways: lines of it that share a place: those a multiple of `l1_bytes / l1_ways` apart.
+        l1_ways: the lines of it in one set: addresses a multiple of `l1_bytes / l1_ways` apart.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
         has_fma: True where it multiplies and adds in one instruction; else that would be a call.
-        dots: its instructions for products of narrow elements, those that do most first.
+        dots: its instructions for products of narrow elements, those of most products first.
         fma_units: how many multiply-adds it begins in a cycle.
         fma_latency: cycles until the result of one can be used.
     """
@@ -52,16 +52,14 @@ class Machine:
 
     @classmethod
     def of(cls, target: Target) -> Machine:
-        """One core of a target."""
-        l1, l2, l3 = (target.cache(level).size for level in (1, 2, 3))
-        vector_bytes, registers = target.vector_bits // 8, target.vector_registers
+        """Return one core of a target."""
         return cls(
-            vector_bytes=vector_bytes,
-            vector_registers=registers,
-            l1_bytes=l1,
+            vector_bytes=target.vector_bits // 8,
+            vector_registers=target.vector_registers,
+            l1_bytes=target.cache(1).size,
             l1_ways=target.cache(1).associativity,
-            l2_bytes=l2,
-            l3_bytes=l3,
+            l2_bytes=target.cache(2).size,
+            l3_bytes=target.cache(3).size,
             has_fma=target.has_fma,
             dots=dots_of(target),
             fma_units=target.fma_units,
@@ -74,7 +72,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """One core of the machine that code is made for now."""
+    """Return one core of the target in force."""
     return Machine.of(current())
 
 
@@ -84,14 +82,14 @@ class Dot:
 
     Attributes:
         function: LLVM's name of it.
-        element: the type of what a word holds, as MLIR spells it.
-        count: how many a word holds.
-        lanes: how many words a vector holds.
+        element: the type of the elements of a word, as MLIR spells it.
+        count: the number of elements of a word.
+        lanes: the number of words of a vector.
         accumulator: the type of the sums.
         adds: whether it adds to an accumulator; else that is an op of its own.
-        left, right: what it multiplies: `bf16`, `u8`, `s8`, `s16`.
+        left, right: the types of its factors: `bf16`, `u8`, `s8`, `s16`.
         reversed: whether B is on its left.
-        shift: what is added to each element of A before it is packed.
+        shift: the number that is added to each element of A before it is packed.
     """
 
     function: str
@@ -140,30 +138,30 @@ class Dot:
         """The function that is the instruction."""
         return f"func.func private @{self.function}{self._types}"
 
-    def seen_as_elements(self, w: Writer, words: str) -> str:
-        """A vector of words as what the instruction takes."""
+    def as_elements(self, w: Writer, words: str) -> str:
+        """Return a vector of words as the elements that the instruction takes."""
         return w.op(f"vector.bitcast {words} : {self.words} to {self.elements}")
 
     def multiply_add(self, w: Writer, a: str, b: str, total: str) -> str:
-        """The sums after the products of two vectors of elements."""
-        given = (b, a) if self.reversed else (a, b)
-        operands = ", ".join([total, *given] if self.adds else given)
+        """Write the sums of a total and the products of two vectors of elements."""
+        factors = (b, a) if self.reversed else (a, b)
+        operands = ", ".join([total, *factors] if self.adds else factors)
         products = w.op(f"func.call @{self.function}({operands}) : {self._types}")
         if self.adds:
             return products
         return w.op(f"arith.addi {total}, {products} : {self.sums}")
 
-    def ones(self, w: Writer) -> str:
-        """A vector of elements that are 1, in either operand."""
+    def all_ones(self, w: Writer) -> str:
+        """Return a vector of elements that are 1, for either operand."""
         return w.constant("dense<1>", self.elements)
 
 
 def dots_of(target: Target) -> tuple[Dot, ...]:
     """The instructions of a target, those that multiply most first."""
-    found = [_dot(one) for one in target.dot_products if one.intrinsic]
-    found += [dot for feature, dot in _PAIRS.items() if feature in target.features]
-    # Of two that multiply as much, what needs no addition of its own comes first.
-    return tuple(sorted(found, key=lambda dot: (-dot.lanes * dot.count, not dot.adds)))
+    dots = [_dot(instruction) for instruction in target.dot_products if instruction.intrinsic]
+    dots += [dot for feature, dot in _PAIRS.items() if feature in target.features]
+    # An instruction that adds comes before one that multiplies as much and does not add.
+    return tuple(sorted(dots, key=lambda dot: (-dot.lanes * dot.count, not dot.adds)))
 
 
 def choose_dot(dots: tuple[Dot, ...], a: str, b: str, accumulator: str) -> Dot | None:
@@ -188,10 +186,19 @@ def _fitted(dot: Dot, a: str, b: str) -> Dot | None:
     return None
 
 
-def _dot(one: DotProduct) -> Dot:
-    element = one.left if one.left == "bf16" else f"i{one.left[1:]}"
-    lanes = one.bits // 32
-    return Dot(one.intrinsic, element, one.depth, lanes, one.accumulator, True, one.left, one.right)
+def _dot(instruction: DotProduct) -> Dot:
+    element = instruction.left if instruction.left == "bf16" else f"i{instruction.left[1:]}"
+    lanes = instruction.bits // 32
+    return Dot(
+        instruction.intrinsic,
+        element,
+        instruction.depth,
+        lanes,
+        instruction.accumulator,
+        True,
+        instruction.left,
+        instruction.right,
+    )
 
 
 _PAIRS = {

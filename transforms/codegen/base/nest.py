@@ -1,4 +1,4 @@
-"""The base class of kernel generators, which write a nest as a function on memrefs and scalars."""
+"""The base class of kernel generators: writers of a nest as a function on memrefs and scalars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .writer import Index, Writer, divides
 
 
 class Nest(ABC):
-    """Writes a nest as a private function: its parameters, its scratch memory, and what it does."""
+    """The writer of a nest as a private function, with its parameters and its scratch memory."""
 
     def __init__(self, lanes: int) -> None:
         self._w = Writer()
@@ -20,7 +20,7 @@ class Nest(ABC):
         self._scratch: list[Memory] = []
 
     def function(self, name: str) -> str:
-        """The function as text."""
+        """Return the function as text."""
         self._write()
         for memory in self._scratch:
             self._w.line(f"memref.dealloc {memory.name} : {memory.type}")
@@ -28,33 +28,32 @@ class Nest(ABC):
 
     @abstractmethod
     def _write(self) -> None:
-        """Write what it does."""
+        """Write the body."""
 
     def _scalar(self, name: str, type_: str) -> None:
         self._parameters.append(f"%{name}: {type_}")
 
     def _operand(self, name: str, argument: Argument) -> FlatOperand:
-        """Add a memref to the parameters; what the run tells of its sizes is noted."""
+        """Add a memref to the parameters, and its sizes to those that are known."""
         self._parameters.append(f"%{name}: {argument.type}")
         return flattened(self._w, name, argument, self._lanes, self._sizes)
 
     def _extent(self, group: Group) -> Index:
-        """The product of the sizes of the dimensions of a group."""
         total: Index = 1
         for dimension in group.dimensions:
             total = self._w.mul(total, self._sizes[dimension.name])
         return total
 
     def _part(self, block: int, whole: Index, first: Index) -> Index:
-        """The size of the block that begins at `first`: the last block may be shorter."""
+        """Return the size of the block that begins at `first`: the last block may be shorter."""
         if divides(block, whole):
             return block
         return self._w.min(block, self._w.sub(whole, first))
 
     def _allocated(self, size: Index, element: str) -> Memory:
-        """Allocate memory that is free again at the end of the function."""
-        is_known = isinstance(size, int)
-        type_ = f"memref<{size if is_known else '?'}x{element}>"
-        name = self._w.op(f"memref.alloc({'' if is_known else size}) {{alignment = 64}} : {type_}")
+        """Allocate memory until the end of the function."""
+        is_static = isinstance(size, int)
+        type_ = f"memref<{size if is_static else '?'}x{element}>"
+        name = self._w.op(f"memref.alloc({'' if is_static else size}) {{alignment = 64}} : {type_}")
         self._scratch.append(Memory(self._w, name, type_, element, self._lanes))
         return self._scratch[-1]

@@ -1,4 +1,4 @@
-"""Parameters: arguments that are the same for many calls, so that work on them is done once."""
+"""Parameters: arguments that are the same for many calls, whose preparation is done once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ PARAMETER = "linalg_ext.parameter"
 """The attribute of an argument that is the same for many calls."""
 
 FACTORS = "linalg_ext.factors"
-"""The attribute of one that has factors of Winograd's algorithm behind the filters."""
+"""The attribute of a parameter that has factors of Winograd's algorithm behind the filters."""
 
 
 def change_parameters(name: str, module: Any, change: Callable[[Any, int], str | None]) -> Report:
-    """Change the arguments of functions that are said to be parameters.
+    """Change the arguments of functions that are marked as parameters.
 
     Args:
         name: of the pass, for its report.
         module: the module.
-        change: of a function and the number of an argument; a reason leaves the argument.
+        change: changes an argument, given its function and number; or returns why it does not.
     """
     report = Report(name)
     for function in functions(module):
@@ -30,11 +30,7 @@ def change_parameters(name: str, module: Any, change: Callable[[Any, int], str |
             if PARAMETER not in attributes:
                 continue
             report.matched["parameter"] += 1
-            reason = change(function, number)
-            if reason is None:
-                report.changed["parameter"] += 1
-            else:
-                report.leave("parameter", reason)
+            report.record("parameter", change(function, number))
         _retype(function)
     return report
 
@@ -50,7 +46,7 @@ def has_factors(value: Any) -> bool:
 def mark(function: Any, number: int, name: str) -> None:
     """Put one more attribute on an argument of a function that has some already."""
     attributes = _attributes(function)
-    own = {each.name: each.attr for each in attributes[number]}
+    own = {attribute.name: attribute.attr for attribute in attributes[number]}
     attributes[number] = ir.DictAttr.get(own | {name: ir.UnitAttr.get()})
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
@@ -58,11 +54,13 @@ def mark(function: Any, number: int, name: str) -> None:
 def _attributes(function: Any) -> list[Any]:
     if "arg_attrs" not in function.attributes:
         return []
-    return [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    return [
+        ir.DictAttr(attributes) for attributes in ir.ArrayAttr(function.attributes["arg_attrs"])
+    ]
 
 
 def _retype(function: Any) -> None:
-    """Have the type of a function say what its arguments are."""
+    """Set the type of a function to that of its arguments."""
     types = [argument.type for argument in function.regions[0].blocks[0].arguments]
     results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))

@@ -17,8 +17,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
-from linalg_ext.transforms.ir_utils.generics import inside
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.generics import inside, yielded_by
+from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
 from .problem import Argument, bits_of
 from .writer import Writer
@@ -50,8 +50,8 @@ def has_vector_form(name: str, element: str) -> bool:
     )
 
 
-def unfit(op: Any) -> str | None:
-    """Return why an op of a payload cannot be on vectors; None where it can."""
+def obstacle_to_vectors(op: Any) -> str | None:
+    """Return why an op of a payload has no form on vectors; None if it has one."""
     if op.name in ("linalg.yield", "linalg.index"):
         return None
     for value in (*op.operands, *op.results):
@@ -96,7 +96,7 @@ class Payload:
     """A computation of one element.
 
     Attributes:
-        inputs: how many values it is given.
+        inputs: the number of values that it reads.
         steps: its ops in order; their results are the values after the inputs.
         result: the number of the value that it yields.
     """
@@ -106,7 +106,7 @@ class Payload:
     result: int
 
     def reads(self, value: int) -> bool:
-        """Return whether an input matters."""
+        """Return whether the payload depends on an input."""
         return self.result == value or any(value in step.operands for step in self.steps)
 
     @property
@@ -123,7 +123,7 @@ class Payload:
 
     @property
     def summary(self) -> str:
-        """The names of the steps, for a table."""
+        """The names of the steps, for tables."""
         return " ".join(step.name.partition(".")[2] for step in self.steps)
 
     def contracted(self) -> Payload:
@@ -163,9 +163,9 @@ class Payload:
                 kept.append(replace(step, operands=operands))
         return Payload(self.inputs, tuple(kept), numbers[self.result])
 
-    def write(self, w: Writer, given: Sequence[str | None], lanes: int) -> str:
-        """Write the payload on vectors, and name its result. An input may be None if not read."""
-        values = list(given)
+    def write(self, w: Writer, inputs: Sequence[str | None], lanes: int) -> str:
+        """Write the payload on vectors; inputs that are not read may be None."""
+        values = list(inputs)
         for step in self.steps:
             operands = [
                 (_named(w, values, operand, lanes), type_)
@@ -191,37 +191,37 @@ class Elementwise:
     scalars: tuple[str, ...]
     payload: Payload
 
-    def spread(self, w: Writer, names: Sequence[str], lanes: int) -> list[str]:
-        """Write the scalars as vectors; they are given by name."""
+    def broadcast_scalars(self, w: Writer, names: Sequence[str], lanes: int) -> list[str]:
+        """Write the scalars, which are given by name, as vectors."""
         return [
-            w.op(f"vector.broadcast {name} : {type_} to vector<{lanes}x{type_}>")
+            w.broadcast(name, type_, f"vector<{lanes}x{type_}>")
             for name, type_ in zip(names, self.scalars, strict=True)
         ]
 
 
 def read_payload(
-    op: Any, known: Mapping[Any, int], inputs: int, wanted: Any = None
+    op: Any, known: Mapping[Any, int], inputs: int, yielded: Any = None
 ) -> Payload | str:
-    """Read the payload of a structured op, or say why it cannot be on vectors.
+    """Read the payload of a structured op, or return why it has no form on vectors.
 
     Args:
         op: a `linalg.generic`.
         known: the number of each argument of the block, and of each scalar from outside.
-        inputs: how many values are given.
-        wanted: the value that is computed; what is yielded by default.
+        inputs: the number of values that the payload reads.
+        yielded: the value that is computed; by default the one that the body yields.
     """
     values: dict[Any, int | str] = dict(known)
     steps: list[Step] = []
-    *body, end = (each.operation for each in op.regions[0].blocks[0].operations)
-    if wanted is None:
+    *body, end = ops_of(op.regions[0].blocks[0])
+    if yielded is None:
         if len(end.operands) != 1:
             return "the op has several results"
-        (wanted,) = end.operands
-    needed = needed_for(wanted)
+        (yielded,) = end.operands
+    needed = needed_for(yielded)
     for inner in body:
         if inner.name == "arith.constant" or inner not in needed:
             continue
-        obstacle = unfit(inner)
+        obstacle = obstacle_to_vectors(inner)
         if obstacle is not None:
             return obstacle
         if len(inner.results) != 1:
@@ -229,14 +229,14 @@ def read_payload(
         if any(isinstance(value.type, ir.IndexType) for value in (*inner.operands, *inner.results)):
             return f"{inner.name} on positions has no form on vectors"
         operands = [values.get(value, constant_text(value)) for value in inner.operands]
-        given = tuple(operand for operand in operands if operand is not None)
-        if len(given) < len(operands):
+        known_operands = tuple(operand for operand in operands if operand is not None)
+        if len(known_operands) < len(operands):
             return f"{inner.name} reads what is not given"
         types = tuple(str(value.type) for value in inner.operands)
         element = str(inner.results[0].type)
-        steps.append(Step(inner.name, attributes_text(inner), given, types, element))
+        steps.append(Step(inner.name, attributes_text(inner), known_operands, types, element))
         values[inner.results[0]] = inputs + len(steps) - 1
-    result = values.get(wanted)
+    result = values.get(yielded)
     if not isinstance(result, int):
         return "the body yields a constant"
     return Payload(inputs, tuple(steps), result)
@@ -245,31 +245,31 @@ def read_payload(
 def read_elementwise(
     op: Any,
     elements: Iterable[Any],
-    others: Sequence[tuple[Any, Argument]],
+    read_operands: Sequence[tuple[Any, Argument]],
     scalars: Sequence[Any],
-    wanted: Any = None,
+    yielded: Any = None,
 ) -> Elementwise | None:
-    """Read what a `linalg.generic` computes of an element; None where it cannot be on vectors.
+    """Read the computation of a `linalg.generic` on an element; None if it has no form on vectors.
 
     Args:
         op: the op.
         elements: the arguments of its block that are the element.
-        others: those that are elements of other operands, and these operands.
-        scalars: what it reads besides, as `captured_scalars` gives it.
-        wanted: the value that is computed; what is yielded by default.
+        read_operands: the arguments that are elements of other operands, and these operands.
+        scalars: the scalars that it reads, as `captured_scalars` returns them.
+        yielded: the value that is computed; by default the one that the body yields.
     """
     known = dict.fromkeys(elements, 0)
-    known.update((inner, number) for number, (inner, _) in enumerate(others, start=1))
+    known.update((inner, number) for number, (inner, _) in enumerate(read_operands, start=1))
     arguments = op.regions[0].blocks[0].arguments
-    for number, scalar in enumerate(scalars, start=1 + len(others)):
+    for number, scalar in enumerate(scalars, start=1 + len(read_operands)):
         pairs = zip(op.operands, arguments, strict=True)
         known[scalar] = number
         known.update((inner, number) for operand, inner in pairs if operand == scalar)
     types = tuple(str(scalar.type) for scalar in scalars)
-    payload = read_payload(op, known, 1 + len(others) + len(scalars), wanted)
+    payload = read_payload(op, known, 1 + len(read_operands) + len(scalars), yielded)
     if isinstance(payload, str) or "index" in types:
         return None
-    return Elementwise(tuple(argument for _, argument in others), types, payload)
+    return Elementwise(tuple(argument for _, argument in read_operands), types, payload)
 
 
 def combination_of(op: Any, number: int = 0) -> tuple[Any, Any] | None:
@@ -278,7 +278,7 @@ def combination_of(op: Any, number: int = 0) -> tuple[Any, Any] | None:
     None where the body does not read the old element once, in the binary op that it yields.
     """
     body = op.regions[0].blocks[0]
-    yielded = body.operations[len(body.operations) - 1].operation.operands
+    yielded = yielded_by(body)
     old = body.arguments[len(body.arguments) - len(yielded) + number]
     combiner = inside(yielded[number], body)
     if combiner is None or len(combiner.operands) != 2 or sum(1 for _ in old.uses) != 1:
@@ -290,27 +290,27 @@ def combination_of(op: Any, number: int = 0) -> tuple[Any, Any] | None:
 def captured_scalars(op: Any) -> list[Any]:
     """Return the scalars that a payload reads, but for constants: operands first."""
     body = op.regions[0].blocks[0]
-    found = [value for value in op.operands if not isinstance(value.type, ir.ShapedType)]
+    scalars = [value for value in op.operands if not isinstance(value.type, ir.ShapedType)]
     for inner in body.operations:
         for value in inner.operation.operands:
             owner = producer(value)
             is_inside = value.owner == body if owner is None else owner.block == body
-            if not is_inside and constant_text(value) is None and value not in found:
-                found.append(value)
-    return found
+            if not is_inside and constant_text(value) is None and value not in scalars:
+                scalars.append(value)
+    return scalars
 
 
 def needed_for(value: Any) -> set[Any]:
     """Return the ops of a block that a value is computed by."""
-    found: set[Any] = set()
+    ops: set[Any] = set()
     pending = [producer(value)]
     block = None if pending[0] is None else pending[0].block
     while pending:
         op = pending.pop()
-        if op is not None and op.block == block and op not in found:
-            found.add(op)
+        if op is not None and op.block == block and op not in ops:
+            ops.add(op)
             pending += [producer(operand) for operand in op.operands]
-    return found
+    return ops
 
 
 def attributes_text(op: Any, without: Sequence[str] = ()) -> str:

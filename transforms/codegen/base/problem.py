@@ -9,12 +9,12 @@ the two change places where the contiguous dimension of C is one of A.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.ir_utils.generics import sizes_in
 
 from .machine import Dot
 
@@ -27,10 +27,10 @@ class Argument:
         type: its memref type.
         element: its element type.
         dimensions: the name of the dimension of each axis.
-        sizes: of each axis; None where it is known only at run time.
-        strides: of each axis; None where it is known only at run time.
+        sizes: the size of each axis; None for a dynamic one.
+        strides: the stride of each axis; None for a dynamic one.
         cast: the op that its elements go through when they are read, if there is one.
-        read_as: the type that they are of then.
+        read_as: the type of its elements then.
     """
 
     type: str
@@ -47,8 +47,23 @@ def bits_of(element: str) -> int:
     return int(element.lstrip("bfi"))
 
 
+def product_of(sizes: Iterable[int | None]) -> int | None:
+    """Return the product of sizes; None where one of them is dynamic."""
+    total = 1
+    for size in sizes:
+        if size is None:
+            return None
+        total *= size
+    return total
+
+
+def size_text(size: int | None) -> str:
+    """Return a size for tables: `?` if it is dynamic."""
+    return "?" if size is None else str(size)
+
+
 def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
-    """A memref whose axes are the dimensions given, or why it cannot be walked over."""
+    """Return a memref with named axes as an argument, or why it has no strides."""
     type_ = ir.MemRefType(value.type)
     if type_.memory_space is not None:
         return "the operand is in a memory space of its own"
@@ -60,10 +75,7 @@ def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
         str(type_),
         str(type_.element_type),
         dimensions,
-        tuple(
-            None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-            for axis in range(type_.rank)
-        ),
+        tuple(sizes_in(type_)),
         tuple(None if type_.is_dynamic_stride_or_offset(stride) else stride for stride in strides),
     )
 
@@ -121,7 +133,7 @@ class Group:
         return _product(self.dimensions)
 
     def segments(self, operand: Operand) -> tuple[Segment, ...]:
-        """The group as an operand sees it: what is evenly spaced in memory is one."""
+        """Return the runs of dimensions that an operand has evenly spaced in memory."""
         segments: list[Segment] = []
         for dimension in self.dimensions:
             stride = dimension.strides[operand]
@@ -142,8 +154,8 @@ class Group:
             return 0
         return segments[-1].size
 
-    def seen_by(self, argument: Argument) -> Group:
-        """The group as another operand walks over it, in the place of C."""
+    def of_argument(self, argument: Argument) -> Group:
+        """Return the group with the strides of another operand, in the place of C."""
         strides = dict(zip(argument.dimensions, argument.strides, strict=True))
         return Group(
             tuple(replace(d, strides={"C": strides.get(d.name, 0)}) for d in self.dimensions)
@@ -171,18 +183,17 @@ class Problem:
     Attributes:
         element: the type of the sums, as MLIR spells it, and of the operands but for `converted`
             ones and those of a dot product.
-        batch: what all three operands have.
-        rows: what A and C have.
-        columns: what B and C have.
-        depth: what A and B have: it is summed over.
+        batch: the dimensions of all three operands.
+        rows: the dimensions of A and C.
+        columns: the dimensions of B and C.
+        depth: the dimensions of A and B, which are summed over.
         swapped: whether A is the second input of the op, and B the first.
         overwrites: whether C is written without being read.
         dot: the instruction that multiplies words of narrow elements, if there is one.
         converted: the operands whose elements are of another type in memory.
         zero_points: the operands from whose elements a number is subtracted; with a dot product
             alone.
-        is_undivided: whether the whole depth is one block: what is written is not of the type of
-            the sums.
+        is_undivided: whether the whole depth is one block, as C is not of the type of the sums.
         computed: the operands whose elements are computed while they are packed.
     """
 
@@ -201,7 +212,7 @@ class Problem:
 
     @property
     def packed(self) -> str:
-        """The type of what is packed."""
+        """The type of packed elements, or words."""
         return self.element if self.dot is None else "i32"
 
     @property
@@ -252,7 +263,7 @@ def dimensions_of(operands: Mapping[Operand, Argument]) -> list[Dimension]:
 
 
 def classify(element: str, dimensions: Sequence[Dimension], *, overwrites: bool) -> Problem | str:
-    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be."""
+    """Sort the dimensions of `C += A * B` into groups, or return why there are none."""
     kinds: dict[str, list[Dimension]] = {kind: [] for kind in ("ABC", "AC", "BC", "AB")}
     for dimension in dimensions:
         owners = "".join(sorted(dimension.strides))
@@ -270,8 +281,8 @@ def classify(element: str, dimensions: Sequence[Dimension], *, overwrites: bool)
     follows_b = vectors_of_b_run_along_depth or _is_more(columns, rows, times=_MUCH)
     ordered = _sorted(columns, "C")
     if _nearest(columns, "B") == 1 and _is_more(depth, rows):
-        # Both C and B want their nearest dimension last. What is larger gets its way: the other is
-        # written, or read, one by one. C's then comes next, so that its lines are soon complete.
+        # C and B are contiguous along different dimensions. The last one is that of the larger
+        # operand, B; C is written one by one, its own next, so that lines are soon complete.
         nearest = _sorted(columns, "B")[-1]
         ordered = (*(d for d in ordered if d is not nearest), nearest)
     return Problem(
@@ -289,7 +300,7 @@ _MUCH = 8
 """The ratio of sizes from which one operand alone decides the order of the depth's dimensions."""
 
 _FAR = 1 << 62
-"""An unknown stride is taken for a large one: the types of what is contiguous say so."""
+"""The distance of a dynamic stride: a type that has one says nothing of contiguous elements."""
 
 
 def _distance(dimension: Dimension, operand: Operand) -> int:
@@ -301,8 +312,8 @@ def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
     return min((_distance(d, operand) for d in dimensions), default=_FAR + 1)
 
 
-def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
-    left, right = _product(some), _product(others)
+def _is_more(first: Sequence[Dimension], second: Sequence[Dimension], times: int = 1) -> bool:
+    left, right = _product(first), _product(second)
     return left is not None and right is not None and left > times * right
 
 
@@ -319,6 +330,4 @@ def _with_operands_swapped(dimensions: list[Dimension]) -> list[Dimension]:
 
 
 def _product(dimensions: Iterable[Dimension]) -> int | None:
-    sizes = [dimension.size for dimension in dimensions]
-    known = [size for size in sizes if size is not None]
-    return None if len(known) < len(sizes) else math.prod(known)
+    return product_of(dimension.size for dimension in dimensions)

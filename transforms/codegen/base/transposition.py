@@ -15,10 +15,10 @@ def transposed(
 ) -> list[Vector]:
     """Transpose vectors, as many as there are lanes or more, both powers of two: one for each lane.
 
-    Each round interleaves vectors that are half of all apart. Where there are more vectors than
-    lanes, the first rounds make one of two, until they are as long as there were vectors. The
-    others, log2(lanes) of them, make two of two: one shuffle for each vector, which picks elements
-    of two vectors by their numbers in both.
+    Each round interleaves vectors that are half of all apart. If there are more vectors than lanes,
+    the first rounds join two vectors to one, until they are as long as there were vectors. The last
+    log2(lanes) rounds make two vectors of two: one shuffle for each, which picks elements of two
+    vectors by their numbers in both.
     """
     current, length = list(rows), lanes
     while length < len(rows):
@@ -36,14 +36,13 @@ def transposed(
 
 
 def _interleaved(length: int) -> list[int]:
-    """The elements of two vectors in turn."""
     return [at // 2 + length * (at % 2) for at in range(2 * length)]
 
 
 def transpose(w: Writer, rows: Sequence[str], vector: str) -> list[str]:
-    """Write how a square is transposed: as many vectors of a type as each has lanes."""
+    """Write the transposition of a square: as many vectors of a type as each has lanes."""
 
-    def shuffle(one: str, other: str, order: list[int]) -> str:
-        return w.op(f"vector.shuffle {one}, {other} {order} : {vector}, {vector}")
+    def shuffle(first: str, second: str, order: list[int]) -> str:
+        return w.op(f"vector.shuffle {first}, {second} {order} : {vector}, {vector}")
 
     return transposed(rows, len(rows), shuffle)

@@ -1,12 +1,13 @@
-"""Writing MLIR text op by op, folding what is known.
+"""A writer of MLIR text, op by op, that folds arithmetic on static indices.
 
-An index is an `int` where it is known when the code is written, and else the name of an SSA value:
-one generator then writes the code for static and for open sizes. Text, because it is as quick to
-parse as ops are to build one by one, and can be read as it stands.
+A static index is an `int`, and a dynamic one the name of an SSA value: one generator then writes
+the code for static and for open sizes. Text is as quick to parse as ops are to build one by one,
+and can be read.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -41,7 +42,7 @@ class Writer:
         return f"func.func private @{name}({signature}) {{\n{self.text()}\nreturn\n}}"
 
     def name(self) -> str:
-        """A new name for a value."""
+        """Return a new name for a value."""
         self._count += 1
         return f"%{self._count}"
 
@@ -56,95 +57,92 @@ class Writer:
         return name
 
     def constant(self, value: str, type_: str) -> str:
-        """A constant; it stands at the head of the function."""
+        """Return the name of a constant, which stands at the head of the function."""
         key = value, type_
         if key not in self._constants:
             self._constants[key] = f"%c{len(self._constants)}"
         return self._constants[key]
 
+    def splat(self, number: str, type_: str) -> str:
+        """Return a constant scalar, or a vector all of whose elements are a number."""
+        return self.constant(f"dense<{number}>" if type_.startswith("vector") else number, type_)
+
+    def broadcast(self, value: str, element: str, vector: str) -> str:
+        """Write a vector all of whose elements are a value."""
+        return self.op(f"vector.broadcast {value} : {element} to {vector}")
+
     def value(self, index: Index) -> str:
-        """An index as a value."""
+        """Return an index as a value."""
         return self.constant(str(index), "index") if isinstance(index, int) else index
 
-    # Arithmetic on indices. All of it is on 64 bits, and on numbers that are not negative but for
-    # strides.
+    # Arithmetic on indices of 64 bits; none but strides is negative.
 
     def add(self, *terms: Index) -> Index:
-        """The sum of some indices."""
+        """Return the sum of indices."""
         known = sum(term for term in terms if isinstance(term, int))
         values = [term for term in terms if isinstance(term, str)]
         if not values:
             return known
-        total = values[0]
+        total: Index = values[0]
         for value in values[1:]:
-            total = self._binary("addi", total, value)
-        return self._binary("addi", total, known) if known else total
+            total = self._binary("addi", operator.add, total, value)
+        return self._binary("addi", operator.add, total, known) if known else total
 
     def sub(self, left: Index, right: Index) -> Index:
-        """`left - right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        return left if right == 0 else self._binary("subi", left, right)
+        """Return `left - right`."""
+        return left if right == 0 else self._binary("subi", operator.sub, left, right)
 
     def mul(self, left: Index, right: Index) -> Index:
-        """`left * right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
+        """Return `left * right`."""
         if 0 in (left, right):
             return 0
         if 1 in (left, right):
             return right if left == 1 else left
-        return self._binary("muli", left, right)
+        return self._binary("muli", operator.mul, left, right)
 
     def min(self, left: Index, right: Index) -> Index:
-        """The lesser of two indices."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return self._binary("minsi", left, right)
+        """Return the lesser of two indices."""
+        return self._binary("minsi", min, left, right)
 
     def max(self, left: Index, right: Index) -> Index:
-        """The greater of two indices."""
-        if isinstance(left, int) and isinstance(right, int):
-            return max(left, right)
-        return self._binary("maxsi", left, right)
+        """Return the greater of two indices."""
+        return self._binary("maxsi", max, left, right)
 
     def div(self, left: Index, right: Index) -> Index:
-        """`left // right`, neither of them negative."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left // right
-        return left if right == 1 else self._binary("divui", left, right)
+        """Return `left // right`, neither of them negative."""
+        return left if right == 1 else self._binary("divui", operator.floordiv, left, right)
 
     def rem(self, left: Index, right: Index) -> Index:
-        """`left % right`, neither of them negative."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left % right
-        return 0 if right == 1 else self._binary("remui", left, right)
+        """Return `left % right`, neither of them negative."""
+        return 0 if right == 1 else self._binary("remui", operator.mod, left, right)
 
     def within(self, index: Index, size: Index, tile: int) -> Index:
-        """An index, or the last one if the index is beyond the edge of whole tiles."""
+        """Return an index, or the last one if the index is beyond the edge of whole tiles."""
         return index if divides(tile, size) else self.min(index, self.sub(size, 1))
 
     def ceil_div(self, left: Index, right: int) -> Index:
-        """`left / right`, rounded up."""
+        """Return `left / right`, rounded up."""
         return self.div(self.add(left, right - 1), right)
 
     def compare(self, predicate: str, left: Index, right: Index) -> str:
-        """A comparison, an i1."""
+        """Return the i1 of a comparison."""
         return self.op(f"arith.cmpi {predicate}, {self.value(left)}, {self.value(right)} : index")
 
     def select(self, condition: str, left: Index, right: Index) -> Index:
-        """One of two indices: `left` where a condition holds."""
+        """Return `left` where a condition holds, else `right`."""
         values = f"{self.value(left)}, {self.value(right)}"
         return self.op(f"arith.select {condition}, {values} : index")
 
-    def _binary(self, op: str, left: Index, right: Index) -> str:
+    def _binary(self, op: str, fold: Callable[[int, int], int], left: Index, right: Index) -> Index:
+        if isinstance(left, int) and isinstance(right, int):
+            return fold(left, right)
         return self.op(f"arith.{op} {self.value(left)}, {self.value(right)} : index")
 
     # Control flow.
 
     @contextmanager
     def loop(self, start: Index, stop: Index, step: int = 1) -> Iterator[Index]:
-        """A loop; where it has one round, that round alone."""
+        """Write a loop around the lines of the `with` block, or its one round alone."""
         if isinstance(start, int) and isinstance(stop, int) and start < stop <= start + step:
             yield start
             return
@@ -158,7 +156,7 @@ class Writer:
     def carrying_loop(
         self, stop: Index, step: int, initial: Sequence[str], type_: str
     ) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
-        """A loop from 0 with values of one type that each round hands to the next.
+        """Write a loop from 0 with values of one type that each round hands to the next.
 
         Yields:
             The index, the values of the round, a list to fill with those of the next round, and

@@ -1,4 +1,4 @@
-"""Products that read an operand in strips of their tiles, and what they take."""
+"""Products that read an operand in strips of their tiles, and their times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StripReader:
     Attributes:
         op: the product.
         number: of the operand.
-        contraction: what it computes.
+        contraction: its contraction.
         dims: the dimension of each axis of the operand before strips: first that of the columns,
             then those that are summed.
         between: the ops that the operand goes through, the last first.
@@ -103,11 +103,11 @@ def quickest_strips(
 
 def _seconds_on_strips(reader: StripReader, width: int, machine: Machine) -> float:
     lying = _lying(reader)
-    names, (columns, *others) = lying["B"]
+    names, (columns, *inner_sizes) = lying["B"]
     sums, shape = lying["C"]
     in_strips: _Lying = {
         "A": lying["A"],
-        "B": ((*names, _LANE), (columns // width, *others, width)),
+        "B": ((*names, _LANE), (columns // width, *inner_sizes, width)),
         "C": ((*sums, _LANE), (*shape[:-1], columns // width, width)),
     }
     plan = _plan(reader, in_strips, machine)
@@ -115,7 +115,7 @@ def _seconds_on_strips(reader: StripReader, width: int, machine: Machine) -> flo
 
 
 def packing_seconds(reader: StripReader, machine: Machine) -> float:
-    """Return the time of a product that packs the operand itself; 0 where it does not pack it."""
+    """Return the time of a product that packs the operand itself; 0 if it does not pack it."""
     plan = _plan(reader, _lying(reader), machine)
     return 0.0 if plan is None or plan.pack_b == "none" else _seconds(plan)
 
@@ -133,7 +133,7 @@ def _seconds(plan: Plan) -> float:
 
 
 def _plan(reader: StripReader, lying: _Lying, machine: Machine) -> Plan | None:
-    """The plan of a product whose operands lie so; None where it has none for vectors of them."""
+    """Return the plan of a product for a layout of its operands; None if vectors are not of B."""
     element = str(reader.op.results[0].type.element_type)
 
     def strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -6,8 +6,8 @@
 
 A word that reaches beyond the depth is filled up with zeros. Nothing outside an operand is read.
 
-Shifted elements and zero points are corrected in the sums. With a' = a + shift what is packed of A,
-and p, q the zero points,
+Shifted elements and zero points are corrected in the sums. With a' = a + shift the packed elements
+of A, and p, q the zero points,
 
     sum((a - p) * (b - q)) = sum(a' * b) - (p + shift) * sum(b) - q * (sum(a) - depth * p)
 
@@ -57,7 +57,7 @@ class WordPacker(Packer):
     def _write_along(
         self, s: Strips, offsets: Sequence[Index], store: Callable[[Index, list[str]], None]
     ) -> None:
-        """Vectors of words along the depth, one for each line, whose offsets are given."""
+        """Write vectors of words along the depth, one for each line at an offset."""
         w, dot, depth = self._w, self._dot, s.plan.problem.depth
         elements = dot.lanes * dot.count
         wide = s.source.with_lanes(elements)
@@ -98,10 +98,13 @@ class WordPacker(Packer):
                     operand.offset(s.plan.problem.depth, w.add(depth, number))
                     for number in range(dot.count)
                 ]
-                for number, each in enumerate(pieces):
+                for number, vector_pieces in enumerate(pieces):
                     parts = [
                         operand.load_pieces(
-                            each if mask is None else operand.pieces_if(mask, each), offset
+                            vector_pieces
+                            if mask is None
+                            else operand.pieces_if(mask, vector_pieces),
+                            offset,
                         )
                         for offset, mask in zip(offsets, masks, strict=True)
                     ]
@@ -140,7 +143,7 @@ class WordPacker(Packer):
 
     @contextmanager
     def _steps(self, s: Strips) -> Iterator[tuple[Index, list[str | None]]]:
-        """A loop over words, and for each of a word's elements the mask of lanes that have it."""
+        """Yield a word in a loop over words, and the lanes that have each of its elements."""
         w, dot = self._w, self._dot
         masks: list[str | None] = [None] * dot.count
         with w.loop(0, s.extent) as k:
@@ -153,7 +156,7 @@ class WordPacker(Packer):
             yield k, masks
 
     def _joined(self, parts: Sequence[str], words: str, elements: str) -> str:
-        """Words of the elements that they hold, the first in the lowest bits."""
+        """Return words of their elements, the first in the lowest bits."""
         w, total = self._w, ""
         for number, part in enumerate(parts):
             bits = elements.replace("bf16", "i16")
@@ -170,7 +173,7 @@ class WordPacker(Packer):
         return total
 
     def _flipped(self, s: Strips, words: str, type_: str | None = None) -> str:
-        """Words of the operand that the instruction wants shifted, shifted."""
+        """Return words with the shift of the instruction."""
         if not s.is_a or not self._dot.shift:
             return words
         type_ = type_ or self._dot.words
@@ -184,16 +187,16 @@ class WordPacker(Packer):
             self._correct_columns(s, target)
 
     def _correct_columns(self, s: Strips, target: Index) -> None:
-        """Write, after a strip of B, what its columns add to every sum."""
+        """Write, after a strip of B, the term of each column in every sum."""
         w, tile, dot = self._w, s.plan.tile, self._dot
         zero = zero_vector(w, dot.accumulator, dot.lanes)
-        ones = dot.ones(w)
+        all_ones = dot.all_ones(w)
         with w.carrying_loop(s.extent, 1, [zero] * tile.vectors, dot.sums) as loop:
             k, sums, next_sums, results = loop
             row = w.add(target, w.mul(k, tile.columns))
             for number, old in enumerate(sums):
                 words = s.packed.load_vector(w.add(row, number * tile.lanes))
-                next_sums.append(dot.multiply_add(w, ones, dot.seen_as_elements(w, words), old))
+                next_sums.append(dot.multiply_add(w, all_ones, dot.as_elements(w, words), old))
         factor = w.constant(str(-dot.shift), "i32")
         if self._p is not None:
             factor = w.op(f"arith.subi {factor}, {self._p} : i32")
@@ -204,13 +207,13 @@ class WordPacker(Packer):
             s.packed.store_vector(product, w.add(end, number * tile.lanes))
 
     def _correct_rows(self, s: Strips, target: Index, q: str) -> None:
-        """Write, after a strip of A, what its rows add to every sum."""
+        """Write, after a strip of A, the term of each row in every sum."""
         w, dot = self._w, self._dot
         with w.loop(0, s.height) as row:
             total = self._sum_of_row(s, target, row)
             packed_depth = w.mul(s.extent, dot.count)
             real = w.min(packed_depth, w.sub(s.whole_depth, w.mul(s.depth, dot.count)))
-            # What fills a word up was shifted too.
+            # The elements that fill up a word were shifted too.
             shifted = self._i32(w.mul(packed_depth, abs(dot.shift)))
             op = "addi" if dot.shift < 0 else "subi"
             total = w.op(f"arith.{op} {total}, {shifted} : i32")
@@ -224,7 +227,7 @@ class WordPacker(Packer):
 
     def _sum_of_row(self, s: Strips, target: Index, row: Index) -> str:
         w, dot, packed = self._w, self._dot, s.packed
-        ones = dot.ones(w)
+        all_ones = dot.all_ones(w)
         zero = zero_vector(w, dot.accumulator, dot.lanes)
         is_by_rows = s.kind == "rows"
         step = dot.lanes if is_by_rows else 1
@@ -237,7 +240,7 @@ class WordPacker(Packer):
                 word = packed.load(w.add(target, w.mul(k, s.height), row))
                 empty = w.constant("dense<0>", packed.vector)
                 words = w.op(f"vector.insert {word}, {empty}[0] : i32 into {packed.vector}")
-            next_sums.append(dot.multiply_add(w, dot.seen_as_elements(w, words), ones, sums[0]))
+            next_sums.append(dot.multiply_add(w, dot.as_elements(w, words), all_ones, sums[0]))
         return w.op(f"vector.reduction <add>, {results[0]} : {dot.sums} into i32")
 
     def _i32(self, index: Index) -> str:

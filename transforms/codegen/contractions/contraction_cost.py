@@ -30,7 +30,7 @@ _TRANSPOSED_CYCLES = 0.25
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds on one core, by what they go into.
+    """The estimated seconds of a plan on one core, by part.
 
     Attributes:
         flops: additions and multiplications that are asked for.

@@ -22,7 +22,7 @@ from typing import Literal
 from linalg_ext.target import Target
 from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
-from linalg_ext.transforms.codegen.base.problem import Group, Operand, Problem
+from linalg_ext.transforms.codegen.base.problem import Group, Operand, Problem, size_text
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
 """The ways to pack an operand.
@@ -45,9 +45,9 @@ class Tile:
     """The part of C that the micro-kernel holds in registers.
 
     Attributes:
-        rows: how many rows.
-        vectors: how many vectors of columns.
-        lanes: how many columns a vector has.
+        rows: the number of rows.
+        vectors: the number of vectors of columns.
+        lanes: the number of columns of a vector.
     """
 
     rows: int
@@ -75,11 +75,11 @@ class Panel:
     """Columns whose results are collected, and then transposed into C.
 
     Attributes:
-        size: how many values the dimensions have that are contiguous in C.
-        runs: how many of them a panel has, whole vectors.
-        length: how many columns lie between them: the values of the dimension contiguous in B.
+        size: the size of the dimensions that are contiguous in C.
+        runs: the part of that size in a panel, whole vectors.
+        length: the columns between two such runs: the size of the dimension contiguous in B.
         stride: elements of a panel from one row to the next.
-        rows: how many rows it has room for.
+        rows: the number of rows of its memory.
         past_caches: whether it goes to C past the caches, where C is aligned.
     """
 
@@ -101,7 +101,7 @@ class Plan:
     """The plan of a contraction. Its `repr` is a table.
 
     Attributes:
-        problem: what is computed.
+        problem: the contraction.
         tile: the tile of C in registers.
         row_block: rows of A that are packed at once.
         column_block: columns of B that are packed at once.
@@ -110,7 +110,7 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
-        panel: what is collected before it goes to C; None where tiles go there one by one.
+        panel: the panel in which results are collected; None if tiles go to C one by one.
         by_strips: whether B is packed strip by strip, each of which all of A then meets.
         fetches_b: whether the next strip of B is prefetched while one is multiplied.
     """
@@ -178,7 +178,7 @@ class Plan:
         """Elements of the packed panel of B; 0 where it is not packed."""
         if self.pack_b == "none":
             return 0
-        # Where there is one block of rows, a strip is read by it alone.
+        # One block of rows alone reads each strip, so one strip is packed at a time.
         is_one = self.by_strips or self.panel is not None
         strips = 1 if is_one else self.column_block // self.tile.columns
         return strips * self.strip_b
@@ -193,7 +193,7 @@ class Plan:
     def __repr__(self) -> str:
         problem, tile = self.problem, self.tile
         named = [
-            (name, " ".join(f"{d.name}:{'?' if d.size is None else d.size}" for d in dimensions))
+            (name, " ".join(f"{d.name}:{size_text(d.size)}" for d in dimensions))
             for name, dimensions in (
                 ("batch", problem.batch),
                 ("rows", problem.rows.dimensions),
@@ -287,7 +287,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
 
 
 def cycles_of_a_step(tile: Tile, core: Machine | Target) -> float:
-    """Return the cycles for one value of the depth: multiply-adds, and what loads delay them.
+    """Return the cycles for one value of the depth: multiply-adds, and delays by loads.
 
     The units idle with fewer multiply-adds in flight than one takes cycles. Loads run in parallel
     and cost little, those of B, from L2, more than those of A, from L1.
@@ -343,7 +343,7 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
 
 
 def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
-    """Return whether no cache holds the operands, and all lines of C are whole vectors' alone."""
+    """Return whether no cache holds the operands, and all vectors fill lines of C alone."""
     lanes = machine.vector_bytes // problem.element_bytes
     groups = (problem.rows, problem.columns, problem.depth, Group(problem.batch))
     dimensions = [dimension for group in groups for dimension in group.dimensions]
@@ -412,7 +412,7 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     if rows is None or columns is None or depth is None:
         return False
-    # What is read is every line of B for each strip of A, and a strip of A for each of B.
+    # Each strip of A reads every line of B, and each strip of B reads a strip of A.
     a, b = rows * depth * problem.element_bytes, columns * depth * problem.element_bytes
     return a <= machine.l2_bytes * 2 // 5 and b <= machine.l2_bytes
 
@@ -473,7 +473,7 @@ _LEAST_DEPTH_BYTES = 2048
 
 
 def _even_block(size: int | None, most: int, multiple: int) -> int:
-    """Blocks of about the same size, none larger than `most`."""
+    """Return a size of about equal blocks, none larger than `most`."""
     if size is None:
         return most
     count = max(1, -(-size // most))
@@ -487,29 +487,30 @@ def _block(size: int | None, most: int, multiple: int) -> int:
 
 
 def _choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) -> Tile:
-    """The tile with the least work, what is computed beyond the edges of C included."""
+    """Return the tile with the least work, that beyond the edges of C included."""
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
-    best: tuple[float, Tile] | None = None
     strips = _vectors_of_strips(problem, lanes)
     is_ready = strips > 0 and (registers - 2 - strips) // strips >= _LEAST_ROWS
-    for vectors in [strips] if is_ready else range(1, 9):
-        for height in range(1, registers):
-            tile = Tile(height, vectors, lanes)
-            if height * vectors + vectors + 1 > registers - 1:
-                break
-            if height > _STREAMS and _is_one(columns, tile.columns) and _is_along_depth(problem):
-                break
-            cycles = cycles_of_a_step(tile, machine) / (height * vectors)
-            if depth:
-                cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
-            if rows:
-                cycles += _copying(problem, tile) / rows
-            work = _padding(rows, height) * _padding(columns, tile.columns) * cycles
-            if best is None or work < best[0]:
-                best = work, tile
-    if best is None:
-        raise AssertionError("a machine without registers")
-    return best[1]
+
+    def most_rows(vectors: int) -> int:
+        most = (registers - 2) // vectors - 1
+        is_streamed = _is_one(columns, vectors * lanes) and _is_along_depth(problem)
+        return min(most, _STREAMS) if is_streamed else most
+
+    def work(tile: Tile) -> float:
+        cycles = cycles_of_a_step(tile, machine) / (tile.rows * tile.vectors)
+        if depth:
+            cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
+        if rows:
+            cycles += _copying(problem, tile) / rows
+        return _padding(rows, tile.rows) * _padding(columns, tile.columns) * cycles
+
+    tiles = (
+        Tile(height, vectors, lanes)
+        for vectors in ([strips] if is_ready else range(1, 9))
+        for height in range(1, most_rows(vectors) + 1)
+    )
+    return min(tiles, key=work)
 
 
 _LEAST_ROWS = 4
@@ -521,14 +522,14 @@ of one set of L1 where the rows are a power of two apart."""
 
 
 def _is_along_depth(problem: Problem) -> bool:
-    """Return whether A is read where it lies, each row from its first element to its last."""
+    """Return whether A is read in place, each row from its first element to its last."""
     return (
         _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
     )
 
 
 def _storing(problem: Problem, tile: Tile) -> float:
-    """Cycles for writing a tile of C that nothing else is done in."""
+    """Return the cycles of writing a tile of C that no products hide."""
     depth, pieces = problem.words or 1, few(problem.columns.pieces("C", tile.lanes))
     if not pieces:
         return 2.0 * tile.rows * tile.columns
@@ -550,7 +551,7 @@ def _storing(problem: Problem, tile: Tile) -> float:
 
 
 def _copying(problem: Problem, tile: Tile) -> float:
-    """Cycles for copying a vector of B; 0 if B is packed another way."""
+    """Return the cycles of copying a vector of B; 0 if B is packed another way."""
     if _packing_of_b(problem, tile.lanes) != "rows":
         return 0.0
     run, pieces = problem.columns.run("B"), problem.columns.pieces("B", tile.lanes)
@@ -567,7 +568,7 @@ _WINDOW = 512
 
 
 def _padding(size: int | None, tile: int) -> float:
-    """By how much the edges enlarge the work."""
+    """Return the factor by which the edges enlarge the work."""
     size = size or 64 * tile
     return -(-size // tile) * tile / size
 
@@ -597,14 +598,14 @@ def _is_one(size: int | None, tile: int) -> bool:
 
 
 def _is_readable_a(problem: Problem) -> bool:
-    """Return whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    """Return whether the micro-kernel may read A in place, at offsets that are cheap to compute."""
     if problem.dot is not None or "A" in problem.computed:
         return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def _is_readable_b(problem: Problem, lanes: int) -> bool:
-    """Return whether the micro-kernel may read B where it lies: in whole vectors."""
+    """Return whether the micro-kernel may read B in place, in whole vectors."""
     if problem.dot is not None or "B" in problem.computed:
         return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)

@@ -42,11 +42,11 @@ after:
       scf.yield %n : tensor<4096x640xf32>
     }
 
-That is how AVX2 wants it, whose tiles have 16 columns. Tiles of rows of a product, as groups have
-them, would each pack the same operand again. It is done for products of f32 and f64 of known sizes,
-whose innermost columns are those of that operand alone, where reading strips is faster than packing
-in each round. An element-wise op that alone reads the result goes before its reshape, so that it
-can still be done with the product.
+The example is for AVX2, whose tiles have 16 columns. Tiles of rows of a product, as groups have
+them, would each pack the same operand again. Products of f32 and f64 of known sizes are changed,
+whose innermost columns are those of that operand alone, if reading strips is faster than packing in
+each round. An element-wise op that alone reads the result goes before its reshape, so that it can
+still be fused with the product.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def pack_before_loops(module: ir.Operation) -> Report:
     machine = this_machine()
     strips: dict[tuple[Any, ...], Any] = {}
     for op in select(module, _may_be_product):
-        loops = _loops_around(op)
+        loops = _loops_from(op.parent)
         if not loops:
             continue
         report.matched[op.name] += 1
@@ -113,22 +113,23 @@ def _may_be_product(op: Any) -> bool:
     return op.name.startswith("linalg.") and len(op.operands) == 3 and len(op.results) == 1
 
 
-def _loops_around(op: Any) -> list[Any]:
-    found: list[Any] = []
-    above = op.parent
-    while above is not None:
-        if above.name in _LOOPS:
-            found.insert(0, above.operation)
-        above = above.operation.parent
-    return found
+def _loops_from(op: Any) -> list[Any]:
+    """Return the loops from an op outwards, the outermost first."""
+    loops: list[Any] = []
+    while op is not None:
+        op = op.operation
+        if op.name in _LOOPS:
+            loops.insert(0, op)
+        op = op.parent
+    return loops
 
 
 def _strips_of(
     op: Any, loops: Sequence[Any], machine: Machine
 ) -> tuple[StripReader, Any, int] | str:
-    """The product, the loop before which its operand is packed, and the columns of a strip.
+    """Return the product, the loop before which its operand is packed, and the width of a strip.
 
-    Where nothing is packed, the reason.
+    A reason is returned for an operand that is not packed.
     """
     if not machine.has_fma or not is_plain(op):
         return "the operands are not of f32 or f64 with known sizes, or the machine has no FMA"
@@ -139,7 +140,10 @@ def _strips_of(
     if reader is None:
         return "the innermost columns belong to no operand alone"
     operand = op.operands[reader.number]
-    steady = [loop for loop in loops if _is_before(operand, loop)]
+    owner = operand.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    inside = _loops_from(block.owner)
+    steady = [loop for loop in loops if loop not in inside]
     if not steady:
         return "the operand with the columns changes in the loop"
     columns = operand.type.shape[reader.own.index(reader.dims[0])]
@@ -149,18 +153,8 @@ def _strips_of(
     return reader, steady[0], width
 
 
-def _is_before(value: Any, loop: Any) -> bool:
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-    above = block.owner.operation
-    while above is not None:
-        if above == loop:
-            return False
-        above = above.parent.operation if above.parent is not None else None
-    return True
-
-
 def _reader(op: Any, contraction: Contraction) -> StripReader | None:
-    """A product with the columns of an operand first, and then what is summed over."""
+    """Return a product with the columns of an operand first, and then its summed dimensions."""
     columns = contraction.c[-1:]
     number = 1 if columns and columns[0] in contraction.b else 0
     own, other = (contraction.b, contraction.a)[:: 1 if number else -1]
@@ -186,13 +180,13 @@ def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
     expanded = tensor.expand_shape(apart, operand, groups, [], split)
     order = [*(groups[axis][0] for axis in axes), groups[column][1]]
     init = tensor.empty([split[axis] for axis in order], type_.element_type)
-    made = linalg.TransposeOp([init.type], expanded, init, order).operation
-    linalg.fill_builtin_region(made)
-    return made.results[0]
+    transposed = linalg.TransposeOp([init.type], expanded, init, order).operation
+    linalg.fill_builtin_region(transposed)
+    return transposed.results[0]
 
 
 def _expand_only_reader(collapsed: Any) -> None:
-    """Have the only reader of a collapsed tensor, an element-wise op, read it as it was before."""
+    """Move the only reader of a collapsed tensor, an element-wise op, before the reshape."""
     uses = list(collapsed.uses)
     reader = uses[0].owner.operation if len(uses) == 1 else None
     if reader is None or not _is_elementwise(reader, collapsed):
@@ -210,7 +204,7 @@ def _expand_only_reader(collapsed: Any) -> None:
 
 
 def _is_elementwise(op: Any, read: Any) -> bool:
-    """Return whether an op gives one element for each of what it reads, at the same place."""
+    """Return whether an op computes one element for each element that it reads."""
     if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
         return False
     rank, maps = read.type.rank, maps_of(op)
@@ -222,4 +216,4 @@ def _is_elementwise(op: Any, read: Any) -> bool:
     if any(m != identity for v, m in zip(op.operands, maps, strict=True) if v == read):
         return False
     body = op.regions[0].blocks[0].operations
-    return all(each.operation.name.startswith(("arith.", "math.")) for each in list(body)[:-1])
+    return all(inner.operation.name.startswith(("arith.", "math.")) for inner in list(body)[:-1])

@@ -45,15 +45,15 @@ from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     LONG,
     can_be_split,
-    length_at_run_time,
+    dynamic_length,
     split_sums,
 )
 from linalg_ext.transforms.codegen.base.epilogue import (
-    FoundEpilogue,
+    EpilogueMatch,
     call_in_place,
     find_epilogue,
-    fits,
     move_before,
+    reads_in_vectors,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, choose_dot, this_machine
 from linalg_ext.transforms.codegen.base.payload import Elementwise
@@ -66,6 +66,7 @@ from linalg_ext.transforms.codegen.base.problem import (
     dimensions_of,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
 from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.transforms.parallel.share_work import threads_of
@@ -101,11 +102,9 @@ def pack_contractions(module: ir.Operation) -> Report:
         if is_block:
             blocks.remove(op)
         report.matched[op.name] += not is_block
-        reason = _rewrite(op, functions, pending, None if is_block else blocks)
-        if reason is None:
-            report.changed["linalg contraction"] += 1
-        else:
-            report.leave("linalg contraction", reason)
+        report.record(
+            "linalg contraction", _rewrite(op, functions, pending, None if is_block else blocks)
+        )
     report.decisions += functions.decisions
     return report
 
@@ -128,11 +127,11 @@ def _may_contract(op: Any) -> bool:
 def _rewrite(
     op: Any, functions: _Functions, pending: list[Any], blocks: list[Any] | None
 ) -> str | None:
-    """Replace an op; None, or the reason why it stays. What is erased with it pends no more.
+    """Replace an op; return why it stays, or None. Ops that are erased with it leave `pending`.
 
     Args:
-        blocks: takes in those of the ops that pend then that do a part of the depth of this one;
-            None where it does a part itself.
+        blocks: a list for new pending ops that compute a block of the depth of this op; None if it
+            is such a block itself.
     """
     if not functions.machine.has_fma:
         return "the machine has no FMA"
@@ -140,14 +139,14 @@ def _rewrite(
     if isinstance(product, str):
         return product
     factors = product.factors
-    read = [value for factor in factors for value in (factor.value, *factor.others)]
+    read = [value for factor in factors for value in (factor.value, *factor.extra_operands)]
     if any(buffer_of(value) == buffer_of(product.output) for value in read):
         return "the output is an input"
     zeros = preceding_zeros(op)
-    found = find_epilogue(op, product.c, zeros) if zeros is not None else None
-    planned = _planned(product, zeros, found, functions.machine)
-    if found is not None and (isinstance(planned, str) or not _can_finish(planned[1], found)):
-        found = None
+    match = find_epilogue(op, product.c, zeros) if zeros is not None else None
+    planned = _planned(product, zeros, match, functions.machine)
+    if match is not None and (isinstance(planned, str) or not _can_finish(planned[1], match)):
+        match = None
         planned = _planned(product, zeros, None, functions.machine)
     if isinstance(planned, str):
         return planned
@@ -157,20 +156,20 @@ def _rewrite(
     if _uses_all_once(plan):
         return "the product is element by element: each value is used once"
     if blocks is not None and _is_long(plan, op):
-        parts = _split(op, plan.problem, zeros, found)
+        parts = _split(op, plan.problem, zeros, match)
         blocks += parts
         pending[:0] = parts
         return None
-    epilogue = None if found is None else found.epilogue
+    epilogue = None if match is None else match.epilogue
     name = functions.named(plan, arguments, epilogue, [factor.prologue for factor in factors])
     operands = [factor.value for factor in factors]
-    others = [factor.zero_point for factor in factors if factor.zero_point is not None]
-    others += [value for factor in factors for value in factor.others]
-    if found is not None:
-        operands += [found.destination, *others, *found.values]
+    extra_operands = [factor.zero_point for factor in factors if factor.zero_point is not None]
+    extra_operands += [value for factor in factors for value in factor.extra_operands]
+    if match is not None:
+        operands += [match.destination, *extra_operands, *match.values]
     else:
-        operands += [product.output, *others]
-    call_in_place(functions, name, operands, op, zeros, found, pending)
+        operands += [product.output, *extra_operands]
+    call_in_place(functions, name, operands, op, zeros, match, pending)
     return None
 
 
@@ -181,28 +180,28 @@ def _is_long(plan: Plan, op: Any) -> bool:
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
-def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
+def _split(op: Any, problem: Problem, zeros: Any, match: EpilogueMatch | None) -> list[Any]:
     """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
     It is erased, or moved to where the run finds its depth to be short.
     """
-    output = op.operands[len(op.operands) - 1]
+    output = output_of(op)
     if problem.depth.size is not None:
         with op.location, ir.InsertionPoint(op):
             written = split_sums(op, _BLOCK, with_zeros=True)
         op.erase()
         return written
-    steps: list[Any] = [each for each in (zeros, op) if each is not None]
-    steps += [] if found is None else [found.op]
-    if found is not None:
-        move_before(found, op)
+    steps: list[Any] = [step for step in (zeros, op) if step is not None]
+    steps += [] if match is None else [match.op]
+    if match is not None:
+        move_before((match.destination, *match.values), op)
     with op.location, ir.InsertionPoint(op):
-        length = length_at_run_time(op)
+        length = dynamic_length(op)
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(LONG))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then no other op may use it.
-            is_between = found is not None and found.destination != output
+            is_between = match is not None and match.destination != output
             own = output
             if is_between:
                 own = memref.alloc(output.type, list(output.owner.operands), [], alignment=64)
@@ -229,9 +228,9 @@ def _writing_to(new: Any, old: Any, op: Any) -> Any:
 
 
 def _planned(
-    product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
+    product: Product, zeros: Any, match: EpilogueMatch | None, machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    output = product.output if found is None else found.destination
+    output = product.output if match is None else match.destination
     values = [(factor.value, factor.dims) for factor in product.factors]
     arguments = []
     for value, dims in (*values, (output, product.c)):
@@ -250,11 +249,13 @@ def _planned(
     return _plan_of_types(product, problem, arguments, machine)
 
 
-def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
+def _can_finish(plan: Plan, match: EpilogueMatch) -> bool:
     words = plan.problem.words
     if plan.problem.is_undivided and (words is None or words > _MOST_WORDS):
         return False
-    return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
+    return plan.pieces_c > 0 and reads_in_vectors(
+        plan.problem.columns, match.epilogue, plan.tile.lanes
+    )
 
 
 def _is_small(problem: Problem) -> bool:
@@ -263,7 +264,7 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _uses_all_once(plan: Plan) -> bool:
-    """Return whether a sum has no rows and no columns: packing would copy what is read once."""
+    """Return whether a sum has no rows and no columns: packing would copy elements read once."""
     problem = plan.problem
     if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
         return False
@@ -277,8 +278,8 @@ class _Functions(Functions):
     """The functions of a module's nests: one for each plan.
 
     Attributes:
-        machine: that they are made for.
-        decisions: what was chosen for each.
+        machine: the machine.
+        decisions: the plan of each.
     """
 
     def __init__(self, module: ir.Operation) -> None:
@@ -302,54 +303,44 @@ class _Functions(Functions):
         )
         name = self.known(key)
         if name is None:
-            taken = chosen(plan)
-            nest = ContractionNest(taken, arguments, epilogue, prologues)
-            name = self.add(key, taken, nest.function)
-            self.decisions.append(PlannedContraction(name, plan, taken, epilogue, current()))
+            selected = chosen(plan)
+            nest = ContractionNest(selected, arguments, epilogue, prologues)
+            name = self.add(key, selected, nest.function)
+            self.decisions.append(PlannedContraction(name, plan, selected, epilogue, current()))
         return name
 
 
 def _plan_of_types(
     product: Product, problem: Problem, arguments: Sequence[Argument], machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    """The operands as they are read, and the plan; or why there is none.
+    """Return the operands with their casts, and the plan; or why there is none.
 
     The problem has its dimensions sorted, all of one type; the arguments are A, B and C of the op.
     """
-    first, second = product.factors
-    a, b = (second, first) if problem.swapped else (first, second)
-    has_zero_points = any(factor.zero_point is not None for factor in product.factors)
-    operands: tuple[tuple[Operand, Factor], ...] = (("A", a), ("B", b))
-    converted = replace(
-        problem,
-        converted=frozenset(operand for operand, factor in operands if factor.cast is not None),
-    )
-    prologues = {
-        operand: factor.prologue for operand, factor in operands if factor.prologue is not None
-    }
+    roles: tuple[Operand, Operand] = ("B", "A") if problem.swapped else ("A", "B")
+    factors: dict[Operand, Factor] = dict(zip(roles, product.factors, strict=True))
+    converted = frozenset(role for role, factor in factors.items() if factor.cast is not None)
+    zero_points = frozenset(r for r, factor in factors.items() if factor.zero_point is not None)
+    prologues = {r: factor.prologue for r, factor in factors.items() if factor.prologue is not None}
     if prologues:
-        if has_zero_points:
+        if zero_points:
             return "zero points and a prologue on one operand"
-        computed = replace(
-            converted,
-            converted=converted.converted | frozenset(prologues),
-            computed=frozenset(prologues),
-        )
-        plan = with_readable_prologues(make_plan(computed, machine), prologues)
+        computed = frozenset(prologues)
+        problem = replace(problem, converted=converted | computed, computed=computed)
+        plan = with_readable_prologues(make_plan(problem, machine), prologues)
         return _read_as(problem.element, product, arguments), plan
-    plan = make_plan(converted, machine)
-    dot = choose_dot(machine.dots, a.sign, b.sign, problem.element)
-    if dot is not None and (has_zero_points or not plan.is_inner):
-        zero_points = (operand for operand, factor in operands if factor.zero_point is not None)
-        words = replace(problem, dot=dot, zero_points=frozenset(zero_points))
-        return _read_as(dot.element, product, arguments), make_plan(words, machine)
-    if has_zero_points:
+    plan = make_plan(replace(problem, converted=converted), machine)
+    dot = choose_dot(machine.dots, factors["A"].sign, factors["B"].sign, problem.element)
+    if dot is not None and (zero_points or not plan.is_inner):
+        plan = make_plan(replace(problem, dot=dot, zero_points=zero_points), machine)
+        return _read_as(dot.element, product, arguments), plan
+    if zero_points:
         return "zero points, and no dot products"
     return _read_as(problem.element, product, arguments), plan
 
 
 def _read_as(element: str, product: Product, arguments: Sequence[Argument]) -> list[Argument]:
-    """The operands with what becomes of their elements when they are read."""
+    """Return the operands with the casts of their elements."""
     *inputs, output = arguments
     read = [
         replace(

@@ -72,7 +72,7 @@ def pack_parameters(module: ir.Operation) -> Report:
 
 
 def _readers_and_width(parameter: Any, machine: Machine) -> tuple[Sequence[StripReader], int] | str:
-    """The products that a parameter is packed for and the columns of a strip; or why it is not."""
+    """Return the products that a parameter is packed for and the width of strips; or why not."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or type_.rank < 2 or not type_.has_static_shape:
         return "the parameter is not a tensor of two axes or more, of known sizes"
@@ -96,7 +96,7 @@ _WATCHING = 5e-6
 
 
 def _pack(parameter: Any, readers: Sequence[StripReader], width: int) -> None:
-    columns, *others = parameter.type.shape
+    columns, *inner_sizes = parameter.type.shape
     for reader in readers:
         with reader.op.location, ir.InsertionPoint(reader.op):
             result = product_of_strips(reader, parameter, width)
@@ -104,17 +104,17 @@ def _pack(parameter: Any, readers: Sequence[StripReader], width: int) -> None:
         for op in reader.between:
             if is_unused(op.results[0]):
                 op.erase()
-    strips = [columns // width, *others, width]
+    strips = [columns // width, *inner_sizes, width]
     parameter.set_type(ir.RankedTensorType.get(strips, parameter.type.element_type))
 
 
 def _readers_of(
     value: Any, axes: tuple[int | None, ...], between: tuple[Any, ...]
 ) -> Iterator[StripReader | None]:
-    """The products that read a value; None for what else does.
+    """Yield the products that read a value, and None for any other reader.
 
     Args:
-        value: a parameter, or what moves its elements.
+        value: a parameter, or the result of ops that move its elements.
         axes: for each axis of it, that of the parameter.
         between: the ops that moved them.
     """
@@ -128,15 +128,15 @@ def _readers_of(
 
 
 def _moved(op: Any, axes: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
-    """The axes of what an op gives, if it but transposes and broadcasts."""
+    """Return the axes of the result of a transpose or a broadcast; None for another op."""
     if op.name == "linalg.transpose":
         order = ir.DenseI64ArrayAttr(op.attributes["permutation"])
         return tuple(axes[axis] for axis in order)
     if op.name == "linalg.broadcast":
         added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-        given = iter(axes)
+        remaining_axes = iter(axes)
         count = len(axes) + len(added)
-        return tuple(None if axis in added else next(given) for axis in range(count))
+        return tuple(None if axis in added else next(remaining_axes) for axis in range(count))
     if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
         return None
     body = op.regions[0].blocks[0]
@@ -174,12 +174,12 @@ def _goes_into_columns(reader: StripReader) -> bool:
     """Return whether the first axis is the innermost of the result alone, and the others are
     summed.
     """
-    c, (first, *others) = reader.contraction.c, reader.dims
+    c, (first, *summed) = reader.contraction.c, reader.dims
     lone = [dim for dim in reader.own if dim not in reader.dims and dim not in c]
     return (
         not lone
         and c[-1:] == (first,)
         and first not in reader.other
-        and all(dim in reader.other and dim not in c for dim in others)
+        and all(dim in reader.other and dim not in c for dim in summed)
         and set(c) - {first} <= set(reader.other)
     )

@@ -5,8 +5,8 @@
     B                [strip][depth][column of the tile]
 
 Rows and columns beyond the edge of an operand are packed as repetitions of the last one, or as
-zeros: what comes of them is never stored. Nothing outside an operand is read. A prologue is
-element-wise work on an operand, a dequantization say, done while it is packed.
+zeros: their results are never stored. Nothing outside an operand is read. A prologue is
+element-wise work on an operand while it is packed, such as a dequantization.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from linalg_ext.transforms.codegen.base.epilogue import Finisher, seen_in_vectors
+from linalg_ext.transforms.codegen.base.epilogue import ElementwiseEmitter, reads_in_vectors
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Strided
 from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Group, Operand
@@ -32,15 +32,15 @@ class Strips:
     """Strips of one operand, to be packed from a block of the depth.
 
     Attributes:
-        writer: where the code is written.
-        plan: how they are packed.
+        writer: the writer of the code.
+        plan: the plan.
         source: the operand, A or B.
-        packed: where the strips go.
+        packed: the memory of the strips.
         first: the first row or column.
         count: how many strips.
-        size: the end of the rows or columns that are wanted: those of the operand, or of a panel.
-        depth: where the block begins along the depth.
-        extent: how deep the block is.
+        size: the end of the valid rows or columns: of the operand, or of a panel.
+        depth: the first step of the depth in the block.
+        extent: the steps of the depth in the block.
         whole_depth: the depth of the whole operand, in elements.
         on_tiles: whether strips begin at multiples of their height.
     """
@@ -101,7 +101,7 @@ class Strips:
 
 
 class Packer:
-    """Packs strips of an operand as it lies; the base class of what computes while it packs."""
+    """The packer of strips of an operand; the base class of packers that compute, too."""
 
     def pack(self, s: Strips) -> None:
         """Write the loop over strips."""
@@ -166,7 +166,7 @@ class Packer:
                 return [s.source.pieces(lines, start, count, limit) for start in starts]
             return s.source.tile_pieces(lines, first, tile.columns, count, limit)
         vectors = []
-        # Where the rows are not evenly spaced, those of the next tile may be far away.
+        # The rows of the next tile may be far away if rows are not evenly spaced.
         is_even = len(lines.segments("A")) <= 1
         for at in range(0, tile.rows, tile.lanes):
             width = min(tile.lanes, tile.rows - at)
@@ -176,7 +176,7 @@ class Packer:
         return vectors
 
     def _computed(self, s: Strips, vector: str, depth: Index, first: Index, at: int) -> str:
-        """The result for a vector across the depth, `at` lines behind the first of a strip."""
+        """Return the result for a vector across the depth, `at` lines behind that of a strip."""
         del s, depth, first, at
         return vector
 
@@ -201,7 +201,7 @@ class Packer:
                 s.packed.store(element, w.add(target, w.mul(k, s.height), at))
 
     def _correct(self, s: Strips, target: Index) -> None:
-        """Write what follows the elements of a strip."""
+        """Write the corrections that follow the elements of a strip."""
 
 
 @contextmanager
@@ -224,7 +224,7 @@ def _runs(s: Strips) -> Iterator[tuple[Index, Index, Index]]:
 
 
 def _pieces_along(s: Strips, depth: Index) -> tuple[list[Piece], Index | None]:
-    """The pieces of a vector along the depth, and the end of what is wanted of it."""
+    """Return the pieces of a vector along the depth, and the end of its valid elements."""
     group, lanes = s.plan.problem.depth, s.plan.tile.lanes
     limit = None if divides(lanes, s.whole_depth) else s.whole_depth
     count = group.pieces(s.source.operand, lanes)
@@ -232,35 +232,39 @@ def _pieces_along(s: Strips, depth: Index) -> tuple[list[Piece], Index | None]:
 
 
 def with_readable_prologues(plan: Plan, prologues: dict[Operand, Elementwise]) -> Plan:
-    """The plan, its operands packed one by one where what they are scaled by is not in vectors."""
+    """Return the plan with operands packed one by one if vectors of their scales cannot be read."""
     problem, lanes = plan.problem, plan.tile.lanes
     for operand, prologue in prologues.items():
         lines = problem.rows if operand == "A" else problem.columns
         kind = plan.pack_a if operand == "A" else plan.pack_b
         runs_along_depth = (operand, kind) in (("A", "rows"), ("B", "transpose"))
-        group = problem.depth if runs_along_depth else lines
-        if all(seen_in_vectors(group, each, lanes) for each in prologue.arguments):
+        if reads_in_vectors(problem.depth if runs_along_depth else lines, prologue, lanes):
             continue
         plan = replace(plan, pack_a="scalar") if operand == "A" else replace(plan, pack_b="scalar")
     return plan
 
 
 class Prologue(Packer):
-    """Packs what is computed of an operand.
+    """The packer of an operand after a prologue.
 
     The operand is read where it lies, in its own type; scales and zero points are read at the place
     of its line, its depth or its batch.
     """
 
     def __init__(
-        self, w: Writer, plan: Plan, operand: Operand, body: Elementwise, others: Sequence[Strided]
+        self,
+        w: Writer,
+        plan: Plan,
+        operand: Operand,
+        body: Elementwise,
+        operands: Sequence[Strided],
     ) -> None:
         problem, lanes, name = plan.problem, plan.tile.lanes, f"{operand}S"
-        one = [other.with_lanes(1) for other in others]
+        scalar_operands = [other.with_lanes(1) for other in operands]
         lines, depth = problem.rows if operand == "A" else problem.columns, problem.depth
-        self._along_depth = Finisher(w, (lines, depth), body, others, lanes, name)
-        self._across_depth = Finisher(w, (depth, lines), body, others, lanes, name)
-        self._alone = Finisher(w, (lines, depth), body, one, 1, name)
+        self._along_depth = ElementwiseEmitter(w, (lines, depth), body, operands, lanes, name)
+        self._across_depth = ElementwiseEmitter(w, (depth, lines), body, operands, lanes, name)
+        self._alone = ElementwiseEmitter(w, (lines, depth), body, scalar_operands, 1, name)
 
     def moved(self, dimension: str, index: Index) -> Prologue:
         """The same at an index of a batch dimension."""
@@ -309,27 +313,27 @@ class Prologue(Packer):
 
     def _one_by_one(self, s: Strips, first: Index, target: Index) -> None:
         w, source, packed = s.writer, s.source, s.packed
-        one = source.with_lanes(1).memory
+        element_memory = source.with_lanes(1).memory
         with w.loop(0, s.height) as at:
             line = s.line(first, at)
             start = w.add(source.base, source.offset(s.lines, line))
             with w.loop(0, s.extent) as k:
                 depth = w.add(s.depth, k)
                 index = w.add(start, source.offset(s.plan.problem.depth, depth))
-                value = self._alone(one.load_vector(index), line, depth, None)
+                value = self._alone(element_memory.load_vector(index), line, depth, None)
                 number = w.op(f"vector.extract {value}[0] : {packed.element} from "
                               f"vector<1x{packed.element}>")  # fmt: skip
                 packed.store(number, w.add(target, w.mul(k, s.height), at))
 
 
 def _limit_across(s: Strips) -> Index | None:
-    """The end of the lines that are wanted; None where a strip of whole vectors is within them."""
+    """Return the end of the valid lines; None where a strip of whole vectors is within them."""
     lanes = s.plan.tile.lanes
     return None if divides(-(-s.height // lanes) * lanes, s.size) else s.size
 
 
 Reader: TypeAlias = "Callable[[str], list[str]]"
-"""Loads what the micro-kernel needs at a step of the depth."""
+"""A function that loads the operands of the micro-kernel at a step of the depth."""
 
 
 def rows_of(
@@ -339,8 +343,8 @@ def rows_of(
     """Load an element of A for each row of a tile, from a strip or in place.
 
     Args:
-        packed: where it is packed; None where it is read in place.
-        start: where the tile's strip begins there.
+        packed: the memory of its strips; None if it is read in place.
+        start: the first index of the tile's strip there.
         row: the tile's first row.
         rows: how many rows the operand has.
         depth: where the block begins along the depth.

@@ -35,8 +35,8 @@ def chosen(plan: Plan) -> Plan:
 
 
 def varied(plan: Plan, variation: Variation) -> Plan | None:
-    """A plan with what differs; None where it cannot be varied so."""
-    # Sizes are known, C is written from a tile, and nothing else follows from what is varied.
+    """Return a plan with a variation; None if it cannot be varied so."""
+    # Sizes are static, C is written from a tile, and nothing else follows from the variation.
     is_variable = plan.problem.is_static and not plan.is_inner and plan.panel is None
     if not is_variable or (plan.by_strips and variation.row_block):
         return None
@@ -68,18 +68,17 @@ def candidates(plan: Plan, target: Target, *, most: int = 12) -> list[Candidate]
     expected = estimate(plan, target)
     if expected is None:
         return []
-    first = Candidate(Variation(), plan, expected)
-    found: list[Candidate] = []
+    alternatives: list[Candidate] = []
     for variation in _variations(plan, target):
         other = varied(plan, variation)
-        known = other is None or any(one.plan == other for one in found)
-        if other is None or known or not _fits(other, target):
+        plans = [candidate.plan for candidate in alternatives]
+        if other is None or other in plans or not _fits(other, target):
             continue
         time = estimate(other, target)
         if time is not None:
-            found.append(Candidate(variation, other, time))
-    ranked = sorted(found, key=lambda one: one.estimate.seconds)
-    return [first, *ranked[: most - 1]]
+            alternatives.append(Candidate(variation, other, time))
+    ranked = sorted(alternatives, key=lambda candidate: candidate.estimate.seconds)
+    return [Candidate(Variation(), plan, expected), *ranked[: most - 1]]
 
 
 def _variations(plan: Plan, target: Target) -> Iterator[Variation]:
@@ -96,8 +95,8 @@ def _variations(plan: Plan, target: Target) -> Iterator[Variation]:
 
 
 def _tiles(plan: Plan, target: Target) -> list[Tile]:
-    """The quickest tile of each width, and the next lower one, which may leave smaller edges."""
-    found = []
+    """Return the quickest tile of each width and the next lower, with smaller edges perhaps."""
+    tiles = []
     registers = target.vector_registers
     for vectors in range(1, 7):
         fitting = [
@@ -105,13 +104,13 @@ def _tiles(plan: Plan, target: Target) -> list[Tile]:
             for rows in range(1, registers)
             if rows * vectors + vectors + 1 <= registers - 1
         ]
-        fitting.sort(key=lambda one: cycles_of_a_step(one, target) / (one.rows * one.vectors))
-        found += fitting[:2]
-    return found
+        fitting.sort(key=lambda tile: cycles_of_a_step(tile, target) / (tile.rows * tile.vectors))
+        tiles += fitting[:2]
+    return tiles
 
 
 def _fits(plan: Plan, target: Target) -> bool:
-    """Return whether the packed operands stay within what a thread may take."""
+    """Return whether the packed operands stay within a thread's part of the caches."""
     size = plan.problem.element_bytes
     l2, last = target.cache(2).size, target.caches[-1].size
     return plan.scratch_a * size <= 2 * l2 and plan.scratch_b * size <= max(2 * l2, last // 4)
@@ -129,7 +128,7 @@ class PlannedContraction:
         function: the symbol of its nest.
         model: the plan that the model gives.
         plan: the one that was taken.
-        epilogue: what is done on the tile in registers.
+        epilogue: the computation on the tile in registers.
         target: the machine.
     """
 
@@ -172,24 +171,20 @@ class PlannedContraction:
             return [("model", "none: sizes are known at run time only")]
         share = time.peak / time.seconds if time.seconds else 0.0
         clock = cycles_per_second() / 1e9
-        rows = [
-            (
-                "work",
-                f"{count_text(time.flops)} flops on {bytes_text(time.moved)}, "
-                f"{time.flops / max(1, time.moved):.3g} flops a byte",
-            ),
-            (
-                "model",
-                f"{seconds_text(time.seconds)} on one thread at {clock:.3g} GHz, "
-                f"{100 * share:.0f}% of the peak: "
-                f"products {seconds_text(time.products)}, packing {seconds_text(time.packing)}, "
-                f"result {seconds_text(time.result)}",
-            ),
-        ]
-        others = [one for one in self.candidates() if one.plan != plan][:_ALTERNATIVES]
-        for one in others:
-            relative = one.estimate.seconds / time.seconds if time.seconds else 1.0
-            rows.append(("not", f"{one.variation}: {_compared(relative)}"))
+        work = (
+            f"{count_text(time.flops)} flops on {bytes_text(time.moved)}, "
+            f"{time.flops / max(1, time.moved):.3g} flops a byte"
+        )
+        model = (
+            f"{seconds_text(time.seconds)} on one thread at {clock:.3g} GHz, "
+            f"{100 * share:.0f}% of the peak: products {seconds_text(time.products)}, "
+            f"packing {seconds_text(time.packing)}, result {seconds_text(time.result)}"
+        )
+        rows = [("work", work), ("model", model)]
+        alternatives = [candidate for candidate in self.candidates() if candidate.plan != plan]
+        for candidate in alternatives[:_ALTERNATIVES]:
+            relative = candidate.estimate.seconds / time.seconds if time.seconds else 1.0
+            rows.append(("not", f"{candidate.variation}: {_compared(relative)}"))
         return rows
 
 

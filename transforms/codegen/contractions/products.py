@@ -25,7 +25,7 @@ from linalg_ext.transforms.codegen.base.payload import (
     read_payload,
 )
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, bits_of
-from linalg_ext.transforms.ir_utils.generics import input_count, inside, maps_of
+from linalg_ext.transforms.ir_utils.generics import input_count, inside, maps_of, output_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
 SUMS = ("f32", "f64", "i32", "i64")
@@ -45,7 +45,7 @@ class Factor:
         source: the type of its elements.
         cast: the op that makes elements of C's type of them; None where they are of it.
         zero_point: the integer of C's type that is subtracted then, if there is one.
-        prologue: what is computed of its elements instead, if it is more than that.
+        prologue: the computation on its elements instead, if it is more than that.
         others: the other operands of that, and its scalars.
     """
 
@@ -55,7 +55,7 @@ class Factor:
     cast: str | None = None
     zero_point: Any = None
     prologue: Elementwise | None = None
-    others: tuple[Any, ...] = ()
+    extra_operands: tuple[Any, ...] = ()
 
     @property
     def is_unsigned(self) -> bool:
@@ -171,7 +171,7 @@ def _kind(element: str) -> str | None:
 
 def read_product(op: Any) -> Product | str:
     """Read an op on buffers as a sum of products, or say why it is not one."""
-    output = op.operands[len(op.operands) - 1]
+    output = output_of(op)
     target = str(output.type.element_type)
     elements = [str(value.type.element_type) for value in op.operands if _is_buffer(value)]
     unfit = f"element types {', '.join(sorted(set(elements)))}"
@@ -185,7 +185,7 @@ def read_product(op: Any) -> Product | str:
         return error.what
     if contraction is None:
         return _read_body(op) or "the op is not a contraction of two operands"
-    if any(each != target and cast_between(each, target) is None for each in elements):
+    if any(element != target and cast_between(element, target) is None for element in elements):
         return unfit
     a, b = (
         Factor(value, dims, element, cast_between(element, target, unsigned=contraction.unsigned))
@@ -197,7 +197,7 @@ def read_product(op: Any) -> Product | str:
 
 
 def _read_body(op: Any) -> Product | None:
-    """A generic whose operands differ in sign, have zero points, or are computed otherwise."""
+    """Return the product of a generic whose operands differ in sign, or are computed."""
     if op.name != "linalg.generic" or input_count(op) != len(op.operands) - 1:
         return None
     maps = maps_of(op)
@@ -225,12 +225,12 @@ def _read_body(op: Any) -> Product | None:
             for factor, value in zip(factors, product.operands, strict=True)
         ]
     loops = tuple(f"d{number}" for number in range(maps[0].n_dims))
-    output = op.operands[len(op.operands) - 1]
+    output = output_of(op)
     return Product((factors[0], factors[1]), output, dims[-1], loops)
 
 
 def _factor(op: Any, value: Any, dims: Sequence[Dims | None]) -> Factor | None:
-    """A factor that is an element, cast and less a zero point where the body says so."""
+    """Return a factor that is an element, cast and less a zero point."""
     body = op.regions[0].blocks[0]
     zero_point = None
     difference = inside(value, body)
@@ -253,8 +253,8 @@ def _factor(op: Any, value: Any, dims: Sequence[Dims | None]) -> Factor | None:
 
 
 def _computed(op: Any, value: Any, dims: Sequence[Dims | None]) -> Factor | None:
-    """A factor that is computed of elements of one operand, and of others at its place."""
-    used = {each for inner in needed_for(value) for each in inner.operands}
+    """Return a factor that is computed of elements of one operand, and of others at its indices."""
+    used = {operand for inner in needed_for(value) for operand in inner.operands}
     arguments = list(op.regions[0].blocks[0].arguments)[:-1]
     read: list[tuple[Any, Dims, Any]] = []
     for operand, axes, argument in zip(op.operands, dims, arguments, strict=False):
@@ -264,9 +264,9 @@ def _computed(op: Any, value: Any, dims: Sequence[Dims | None]) -> Factor | None
             read.append((operand, axes, argument))
     if not read:
         return None
-    first = max(read, key=lambda each: len(each[1]))
+    first = max(read, key=lambda item: len(item[1]))
     buffer, place, element = first
-    others: list[tuple[Any, Argument]] = []
+    read_operands: list[tuple[Any, Argument]] = []
     values: list[Any] = []
     for operand, axes, argument in read:
         if argument == element:
@@ -274,14 +274,14 @@ def _computed(op: Any, value: Any, dims: Sequence[Dims | None]) -> Factor | None
         other = argument_of(operand, axes)
         if isinstance(other, str) or not set(axes) <= set(place):
             return None
-        others.append((argument, other))
+        read_operands.append((argument, other))
         values.append(operand)
     scalars = [scalar for scalar in captured_scalars(op) if _is_used(scalar, op, used)]
-    prologue = read_elementwise(op, [element], others, scalars, value)
+    prologue = read_elementwise(op, [element], read_operands, scalars, value)
     if prologue is None:
         return None
     source = str(buffer.type.element_type)
-    return Factor(buffer, place, source, prologue=prologue, others=(*values, *scalars))
+    return Factor(buffer, place, source, prologue=prologue, extra_operands=(*values, *scalars))
 
 
 def _is_used(scalar: Any, op: Any, used: set[Any]) -> bool:
@@ -294,7 +294,7 @@ def _is_used(scalar: Any, op: Any, used: set[Any]) -> bool:
 
 
 def _scalar(op: Any, value: Any) -> Any:
-    """The value outside the body that a scalar in it is; None where it is an element."""
+    """Return the value outside the body that a scalar in it is; None for an element."""
     body = op.regions[0].blocks[0]
     arguments = list(body.arguments)
     if value in arguments:

@@ -36,9 +36,8 @@ after:
       linalg.yield %t : f32
     } -> tensor<8x7xf32>
 
-An op of a user's may say such a sum, and so does what upstream's fusion has been through. The work
-is repeated for each row or column, and the product is no contraction. The result is the same to the
-last bit.
+Such sums are written by users, and made by upstream's fusion. The work is repeated for each row or
+column, and the product is no contraction. The result is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -56,7 +55,9 @@ from linalg_ext.transforms.ir_utils.generics import (
     generic_on_tensors,
     inside,
     maps_of,
+    output_of,
     parallel_loops,
+    yielded_by,
 )
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
@@ -85,7 +86,7 @@ def separate_factors(module: ir.Operation) -> Report:
 
 
 def _product(op: Any) -> Any:
-    """Return the product that a generic sums, where one of its factors is computed; else None."""
+    """Return the product that a generic sums, if one of its factors is computed; else None."""
     combination = None if all(parallel_loops(op)) else combination_of(op)
     if combination is None or combination[0].name != "arith.addf":
         return None
@@ -101,9 +102,9 @@ class _Factor:
 
     Attributes:
         value: in the body of the sum.
-        ops: what computes it, in order; none where it is an operand as it is.
+        ops: the ops that compute it, in order; none for an operand itself.
         operands: the numbers of the operands that it is computed from.
-        loops: of the sum that it depends on, in the order of the axes of what it becomes.
+        loops: the loops of the sum that it depends on, in the order of the axes of its tensor.
     """
 
     value: Any
@@ -139,7 +140,7 @@ def _separate(op: Any, product: Any) -> str | None:
 def _is_converted(op: Any, factor: _Factor) -> bool:
     """Return whether a factor is narrower elements in another type: packing reads less of them."""
     maps = [maps_of(op)[number] for number in factor.operands]
-    largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
+    largest = max(zip(factor.operands, maps, strict=True), key=lambda pair: len(pair[1].results))
     type_ = op.operands[largest[0]].type
     element: Any = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else None
     # An index has no width of its own, and a complex number is wider than its parts.
@@ -149,10 +150,10 @@ def _is_converted(op: Any, factor: _Factor) -> bool:
 
 
 def _factor(op: Any, value: Any) -> _Factor | str:
-    """A factor, or why it cannot be computed by itself."""
+    """Return a factor, or why it cannot be computed by itself."""
     body = op.regions[0].blocks[0]
     needed = needed_for(value)
-    ops = tuple(each.operation for each in body.operations if each.operation in needed)
+    ops = tuple(inner.operation for inner in body.operations if inner.operation in needed)
     if any(inner.name == "linalg.index" or len(inner.regions) for inner in ops):
         return "a factor asks for its position"
     read = {value, *(operand for inner in ops for operand in inner.operands)}
@@ -166,9 +167,9 @@ def _factor(op: Any, value: Any) -> _Factor | str:
 
 
 def _loops(maps: Sequence[Any]) -> tuple[int, ...] | None:
-    """The loops that some operands are read along, in the order of the largest of them."""
+    """Return the loops that index some operands, in the order of the largest of them."""
     loops: dict[int, None] = {}
-    for map_ in sorted(maps, key=lambda each: -len(each.results)):
+    for map_ in sorted(maps, key=lambda map_: -len(map_.results)):
         for result in map_.results:
             if isinstance(result, ir.AffineDimExpr):
                 loops[result.position] = None
@@ -178,7 +179,7 @@ def _loops(maps: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[Any, Any]:
-    """A factor as a tensor, and the map by which the sum reads it."""
+    """Return a factor as a tensor, and the map by which the sum reads it."""
     maps = maps_of(op)
     if not factor.ops:
         (number,) = factor.operands
@@ -199,7 +200,7 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
         ["parallel"] * len(dims),
     )
     arguments = [body.arguments[number] for number in factor.operands]
-    block = generic.regions[0].blocks.append(*[each.type for each in arguments], element)
+    block = generic.regions[0].blocks.append(*[argument.type for argument in arguments], element)
     known = dict(zip(arguments, block.arguments, strict=False))
     with ir.InsertionPoint(block):
         for inner in factor.ops:
@@ -210,7 +211,7 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
 
 
 def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
-    output, body = op.operands[len(op.operands) - 1], op.regions[0].blocks[0]
+    output, body = output_of(op), op.regions[0].blocks[0]
     kinds = ["parallel" if is_parallel else "reduction" for is_parallel in parallel_loops(op)]
     own_maps = _attribute([*(map_ for _, map_ in inputs), maps_of(op)[-1]])
     generic = generic_on_tensors([value for value, _ in inputs], output, own_maps, kinds)
@@ -225,7 +226,7 @@ def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
             body.arguments[len(body.arguments) - 1]: total,
             product.results[0]: multiplied.results[0],
         }
-        yielded = body.operations[len(body.operations) - 1].operation.operands[0]
+        yielded = yielded_by(body)[0]
         linalg.YieldOp([computed_anew(yielded, body, known)])
     return generic.results[0]
 

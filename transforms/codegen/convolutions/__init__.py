@@ -1,1 +1,1 @@
-"""Convolutions and poolings: what is read through windows."""
+"""Convolutions and poolings, which read their inputs through windows."""

@@ -36,7 +36,7 @@ class OperandsNest(Nest):
                 self._operands[place] = self._operand(f"A{place}", problem.arguments[place])
             else:
                 self._scalar(f"A{place}", type_)
-        self._sizes |= {each.name: each.size for each in problem.loops if each.size is not None}
+        self._sizes |= {loop.name: loop.size for loop in problem.loops if loop.size is not None}
 
     def _epilogue_scalars(self) -> list[str]:
         problem = self._problem
@@ -44,7 +44,7 @@ class OperandsNest(Nest):
             return []
         first = problem.body.inputs + len(problem.epilogue.arguments)
         names = [f"%A{first + at}" for at in range(len(problem.epilogue.scalars))]
-        return problem.epilogue.spread(self._w, names, self._lanes)
+        return problem.epilogue.broadcast_scalars(self._w, names, self._lanes)
 
 
 class WindowNest(OperandsNest):
@@ -70,7 +70,7 @@ class WindowNest(OperandsNest):
     def _outer(
         self, loops: Sequence[str], operands: Operands, counts: dict[str, int], lanes: Lanes
     ) -> None:
-        """The loops around a tile of results along the other loops."""
+        """Write the loops around a tile of results."""
         if not loops:
             self._tile(operands, counts, lanes)
             return
@@ -98,13 +98,13 @@ class WindowNest(OperandsNest):
                 round_at(at, 1)
 
     def _vectors(self, rest: Sequence[str], operands: Operands, counts: dict[str, int]) -> None:
-        """The loop over vectors: whole ones, then what is left."""
+        """Write the loop over vectors: whole ones, then the remainder."""
         w, plan = self._w, self._plan
         name, size, step = plan.vector, self._sizes[plan.vector], plan.rounds * plan.vectors
         whole = w.sub(size, w.rem(size, step))
 
         def round_at(at: Index, vectors: int, count: Index | None) -> None:
-            # Where rows are walked over as one, results lie elsewhere than what they come of.
+            # Results of rows that are walked over as one lie in rows, unlike their windows.
             stay = [*self._problem.finishing, self._problem.output] if plan.pitch else []
             moved = {
                 place: operand if place in stay else operand.moved(name, at)
@@ -128,7 +128,7 @@ class WindowNest(OperandsNest):
     def _tile(self, operands: Operands, counts: Mapping[str, int], lanes: Lanes) -> None:
         problem, plan = self._problem, self._plan
         # An element meets all vectors before the next one is read.
-        counts = dict(sorted(counts.items(), key=lambda each: each[0] == plan.vector))
+        counts = dict(sorted(counts.items(), key=lambda item: item[0] == plan.vector))
         # The next vector is `plan.rounds` rounds of its loop further on.
         steps = [plan.rounds if name == plan.vector else 1 for name in counts]
         tile = [
@@ -157,7 +157,7 @@ class WindowNest(OperandsNest):
         lanes: Lanes,
         masks: dict[Key, str],
     ) -> list[str]:
-        """The results of a tile after the loops over a window that are left."""
+        """Return the results of a tile after the remaining loops over a window."""
         w, problem = self._w, self._problem
         if loops:
             name, *rest = loops
@@ -187,7 +187,7 @@ class Lanes:
     """The lanes of the vectors.
 
     Attributes:
-        count: how many rounds of the loop over vectors are left; None where all lanes have one.
+        count: the remaining rounds of the loop over vectors; None if they fill all lanes.
         at: the round of the loop over vectors.
     """
 
@@ -218,11 +218,11 @@ class Reader:
         operand = self._operands[place]
         lane = at.get(self._plan.vector, 0)
         step = operand.strides.get(self._plan.vector, 0)
-        # What is in the same place for another tap may need more of its lanes.
+        # Another tap may read the same vector with more lanes.
         lanes = None if step == 0 or self._is_whole(lane) else lane
         key: Key = place, lanes, *_key(operand.strides, at)
         if key not in self._loaded:
-            where = operand.place(at)
+            where = operand.index_at(at)
             if step == 0:
                 scalar = operand.memory.load(where)
                 types = f"{operand.memory.element} to {operand.memory.vector}"
@@ -236,7 +236,7 @@ class Reader:
         return self._loaded[key]
 
     def result(self, place: int, at: Mapping[str, int]) -> str:
-        """A vector of an operand that lies as the results do."""
+        """Return a vector of an operand that lies as the results do."""
         operand, pitch = self._operands[place], self._plan.pitch
         if pitch is None:
             return self.vector(place, at)
@@ -248,9 +248,9 @@ class Reader:
         """Write a vector of results after the epilogue, whose scalars are given as vectors."""
         problem = self._plan.problem
         if problem.epilogue is not None:
-            others = [self.result(place, at) for place in problem.finishing]
-            given = [value, *others, *scalars]
-            value = problem.epilogue.payload.write(self._w, given, self._plan.lanes)
+            operands = [self.result(place, at) for place in problem.finishing]
+            inputs = [value, *operands, *scalars]
+            value = problem.epilogue.payload.write(self._w, inputs, self._plan.lanes)
         self.store(problem.output, at, value)
 
     def store(self, place: int, at: Mapping[str, int], value: str) -> None:
@@ -259,29 +259,29 @@ class Reader:
             operand.memory.store_pieces(value, self._pieces(operand, at, pitch))
             return
         lanes = self._mask(at.get(self._plan.vector, 0))
-        operand.memory.store_vector(value, operand.place(at), lanes)
+        operand.memory.store_vector(value, operand.index_at(at), lanes)
 
     def _pieces(self, operand: FlatOperand, at: Mapping[str, int], pitch: Pitch) -> list[Piece]:
-        """The parts of a vector in the rows that it reaches into."""
+        """Return the parts of a vector in the rows that it reaches into."""
         w, name = self._w, self._plan.vector
         lane = at.get(name, 0)
-        base = operand.place({loop: n for loop, n in at.items() if loop != name})
+        base = operand.index_at({loop: n for loop, n in at.items() if loop != name})
         first = w.add(self._lanes.at, lane)
         row, column = w.div(first, pitch.period), w.rem(first, pitch.period)
         stride, step = operand.strides.get(pitch.rows, 0), operand.strides.get(name, 0)
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for piece, mask in enumerate(self._masks_of_rows(lane, column, pitch)):
             index = w.mul(w.sub(column, piece * pitch.period), step)
-            found.append((w.add(base, w.mul(w.add(row, piece), stride), index), mask))
-        return found
+            pieces.append((w.add(base, w.mul(w.add(row, piece), stride), index), mask))
+        return pieces
 
     def _masks_of_rows(self, lane: int, column: Index, pitch: Pitch) -> list[str]:
-        """The lanes of a vector whose elements are results, for each row that it reaches into."""
+        """Return the lanes of a vector that are results, for each row that it reaches into."""
         keys: list[Key] = [("row", lane, piece) for piece in range(pitch.pieces)]
         if keys[0] not in self._masks:
             inside, memory = self._mask(lane), self._memory
-            found = memory.in_rows(column, pitch.period, pitch.valid, pitch.pieces)
-            masks = [memory.both(mask, inside) for mask in found]
+            row_masks = memory.in_rows(column, pitch.period, pitch.valid, pitch.pieces)
+            masks = [memory.both(mask, inside) for mask in row_masks]
             self._masks |= dict(zip(keys, masks, strict=True))
         return [self._masks[key] for key in keys]
 
@@ -293,7 +293,7 @@ class Reader:
         """The lanes of a vector that hold elements of results; None for all of them.
 
         Args:
-            lane: how far the vector is from the first of the tile.
+            lane: the distance of the vector from the first of the tile.
             step: elements from one lane's element to the next.
             first: the offset of the read from that of the first lane, in elements.
         """
@@ -310,7 +310,7 @@ class Reader:
         return self._masks[key]
 
     def _repeated(self, memory: Memory, where: Index, lane: int) -> str:
-        """A vector of a few elements, each of them several times."""
+        """Load a vector of a few elements, each of them several times."""
         w, plan = self._w, self._plan
         rounds, count = plan.rounds, self._lanes.count
         few = replace(memory, lanes=rounds)
@@ -325,7 +325,7 @@ class Reader:
         return w.op(f"vector.shuffle {loaded}, {loaded} {picks} : {few.vector}, {few.vector}")
 
     def _every(self, memory: Memory, where: Index, step: Index, lane: int) -> str:
-        """A strided load: nothing after its last element is read."""
+        """Load a vector of elements `step` apart: nothing after its last element is read."""
         w, lanes = self._w, self._plan.lanes
         if not isinstance(step, int):
             raise AssertionError("a plan steps over a known number of elements")
@@ -347,7 +347,7 @@ class Reader:
 
 
 def _key(strides: Mapping[str, Index], at: Mapping[str, int]) -> Key:
-    """The same for what lies in the same place."""
+    """Return a key that is equal for vectors at one index."""
     known = 0
     moves: list[tuple[str, int]] = []
     for loop, number in at.items():

@@ -1,15 +1,15 @@
 """A reduction over windows, and its plan: which loop is over vectors, and how large a tile is.
 
 A tile is a few neighbouring results, in registers while all elements of their windows go by.
-Neighbouring windows overlap: what is read for one is there for the other. Tile and unrolling are
-those that need the fewest instructions for a result, by counting them.
+Neighbouring windows overlap: one load serves several of them. The tile and the unrolling take the
+fewest instructions for a result, by counting them.
 
 A convolution that multiplies matrices has a plan here where its kernel stays in the cache. The tile
 of results is then that of the micro-kernel of contractions: some vectors of one operand, each of
-which meets some elements of the other. Nothing is packed. The windows are read where they lie,
-again and again from L1; the kernel is small enough to come from L2. Where a row of results is no
-multiple of a vector, rows are walked over as one. The few elements of the input between them, by
-which a row of the image is longer, are computed too.
+which is multiplied by some elements of the other. Nothing is packed. The windows are read in place,
+again and again from L1; the kernel is small enough to come from L2. If a row of results is no
+multiple of a vector, rows are walked over as one. Results for the few elements of the input between
+them, by which a row of the image is longer, are computed, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.payload import Elementwise, Payload
-from linalg_ext.transforms.codegen.base.problem import Argument, bits_of
+from linalg_ext.transforms.codegen.base.problem import Argument, bits_of, size_text
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Loop:
     """A loop of the iteration space.
 
     Attributes:
-        name: of it.
-        size: its rounds; None where only the run tells.
+        name: the name of its dimension.
+        size: its rounds; None for a dynamic number.
         is_parallel: whether each round has its own results.
     """
 
@@ -49,10 +49,10 @@ class WindowProblem:
         arguments: the buffers by their places, the result's with them: among the operands of the
             body, and after those among the operands of the epilogue.
         output: the place of the result.
-        windows: the places of what is read through windows.
-        body: what is done for each element of a window.
-        start: the constant that the results start from; None where they add to what is there.
-        epilogue: what is done to each result at the end.
+        windows: the places of the buffers that are read through windows.
+        body: the computation on each element of a window.
+        start: the initial value of the results; None for the old elements.
+        epilogue: the computation on each result at the end.
     """
 
     loops: tuple[Loop, ...]
@@ -68,14 +68,14 @@ class WindowProblem:
         return bits_of(self.arguments[self.output].element) // 8
 
     def stride(self, place: int, loop: str) -> int | None:
-        """Elements between two rounds of a loop in an operand; None where only the run tells."""
+        """Return the stride of an operand along a loop; None if it is dynamic."""
         argument = self.arguments[place]
         if loop not in argument.dimensions:
             return 0
         return argument.strides[argument.dimensions.index(loop)]
 
     def size(self, loop: str) -> int | None:
-        return next(each.size for each in self.loops if each.name == loop)
+        return next(candidate.size for candidate in self.loops if candidate.name == loop)
 
     @property
     def inputs(self) -> list[int]:
@@ -85,25 +85,25 @@ class WindowProblem:
 
     @property
     def finishing(self) -> list[int]:
-        """The buffers that the results meet at the end."""
+        """The buffers that the epilogue reads."""
         count = 0 if self.epilogue is None else len(self.epilogue.arguments)
         return list(range(self.body.inputs, self.body.inputs + count))
 
     @property
     def parallel(self) -> list[str]:
-        """The loops over results, in the order of their memory; those of one round left out."""
-        loops = [each for each in self.loops if each.is_parallel and each.size != 1]
-        strides = {each.name: self.stride(self.output, each.name) for each in loops}
+        """The loops over results, in the order of their memory, without those of one round."""
+        loops = [loop for loop in self.loops if loop.is_parallel and loop.size != 1]
+        strides = {loop.name: self.stride(self.output, loop.name) for loop in loops}
         far = 1 << 62
         return sorted(strides, key=lambda n: -far if strides[n] is None else -abs(strides[n] or 0))
 
     @property
     def reduced(self) -> list[str]:
         """The loops over the elements of a window."""
-        return [each.name for each in self.loops if not each.is_parallel]
+        return [loop.name for loop in self.loops if not loop.is_parallel]
 
     def collapsed(self) -> WindowProblem:
-        """The same with consecutive loops over a window made one, where all memory is evenly so."""
+        """Return the problem with consecutive loops over a window as one, if memory allows it."""
         loops: list[Loop] = []
         for loop in reversed(self.loops):
             inner = loops[0] if loops else None
@@ -140,7 +140,7 @@ _MOST_OPS = 128
 _MOST_COUNT = 8
 
 _SPARE = 6
-"""Registers for what vectors are put together from, and for what the compiler moves about."""
+"""Registers for parts of vectors, and for the compiler."""
 
 _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.divf")
 """Ops that take several instructions, for NaN and the sign of zero."""
@@ -148,9 +148,9 @@ _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", 
 
 @dataclass(frozen=True)
 class Pitch:
-    """Rows of results that are walked over as one, with what lies between them in the input.
+    """Rows of results that are walked over as one, with the elements between them in the input.
 
-    What is computed of the elements between is not stored.
+    Results of the elements between are not stored.
 
     Attributes:
         rows: the loop over rows; the one over vectors goes on across the ends of rows.
@@ -185,7 +185,7 @@ class WindowPlan:
     """The plan of a reduction over windows. Its `repr` is a table.
 
     Attributes:
-        problem: what is computed.
+        problem: the reduction.
         vector: the loop over vectors.
         lanes: elements of a vector.
         tile: how many results of each other loop are computed at once.
@@ -193,7 +193,7 @@ class WindowPlan:
         order: the loops over results, from the outside in.
         vectors: how many vectors are computed at once.
         pitch: how the elements of the vectors lie in rows; None where they are one row.
-        repeats: what else is in a vector.
+        repeats: the short loop inside a vector, if there is one.
     """
 
     problem: WindowProblem
@@ -216,8 +216,8 @@ class WindowPlan:
         element = problem.arguments[problem.output].element
 
         def named(kind: bool) -> str:
-            loops = [each for each in problem.loops if each.is_parallel == kind]
-            return " ".join(f"{e.name}:{'?' if e.size is None else e.size}" for e in loops)
+            loops = [loop for loop in problem.loops if loop.is_parallel == kind]
+            return " ".join(f"{loop.name}:{size_text(loop.size)}" for loop in loops)
 
         tile = " x ".join(f"{count} {name}" for name, count in self.tile.items() if count > 1)
         rows = [
@@ -237,30 +237,30 @@ class WindowPlan:
 
 
 def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:
-    vector, repeats = vector_loop(problem), None
-    if (found := repeating(problem, machine)) is not None:
-        vector, repeats = found
+    vector, repeats = repeating(problem, machine) or (vector_loop(problem), None)
     if vector is None:
         return "the result and the windows have no loop along memory in common"
     lanes = lanes_of(problem, vector, machine, repeats.count if repeats else 1)
     unrolled = _unrolled(problem, 1, _MOST_TAPS)
     order = [name for name in problem.parallel if repeats is None or name != repeats.loop]
-    tiles = [
+    costs = [
         (_cost(problem, tile, vector, unrolled), tile) for tile in _tiles(problem, order, vector)
     ]
-    for cost, tile in sorted(tiles, key=lambda each: each[0]):
-        if cost < math.inf and _live(problem, tile, unrolled) <= machine.vector_registers - _SPARE:
-            break
-    else:
-        tile = {}
+    most_live = machine.vector_registers - _SPARE
+    fitting = (
+        tile
+        for cost, tile in sorted(costs, key=lambda pair: pair[0])
+        if cost < math.inf and _live(problem, tile, unrolled) <= most_live
+    )
+    tile = next(fitting, {})
     return WindowPlan(problem, vector, lanes, tile, unrolled, tuple(order), repeats=repeats)
 
 
-def lanes_of(problem: WindowProblem, vector: str, machine: Machine, each: int = 1) -> int:
-    """Return the number of lanes of a vector along a loop; each iteration fills `each` of them."""
+def lanes_of(problem: WindowProblem, vector: str, machine: Machine, repeats: int = 1) -> int:
+    """Return the lanes of a vector along a loop; each iteration fills `repeats` of them."""
     lanes = _most_lanes(problem, machine)
     size = problem.size(vector)
-    return lanes if size is None else min(lanes, 1 << (size * each - 1).bit_length())
+    return lanes if size is None else min(lanes, 1 << (size * repeats - 1).bit_length())
 
 
 def _most_lanes(problem: WindowProblem, machine: Machine) -> int:
@@ -269,7 +269,7 @@ def _most_lanes(problem: WindowProblem, machine: Machine) -> int:
 
 
 def repeating(problem: WindowProblem, machine: Machine) -> tuple[str, Repeats] | None:
-    """The loop over vectors, and a short one inside it, where neither is one alone."""
+    """Return the loop over vectors and a short loop inside it, if neither does alone."""
     names = problem.parallel
     if len(names) < 2 or problem.stride(problem.output, names[-1]) != 1:
         return None
@@ -279,8 +279,8 @@ def repeating(problem: WindowProblem, machine: Machine) -> tuple[str, Repeats] |
         return None
     together, alike, same = (count, 1), (1, 0), (0, 0)
     for place in (*problem.inputs, *problem.finishing, problem.output):
-        found = problem.stride(place, outer), problem.stride(place, inner)
-        if found not in (together, alike, same) or (place == problem.output and found != together):
+        steps = problem.stride(place, outer), problem.stride(place, inner)
+        if steps not in (together, alike, same) or (place == problem.output and steps != together):
             return None
     size = problem.size(outer)
     if size is not None and size < 2:
@@ -289,20 +289,16 @@ def repeating(problem: WindowProblem, machine: Machine) -> tuple[str, Repeats] |
 
 
 def vector_loop(problem: WindowProblem) -> str | None:
-    """The loop whose elements make a vector: all operands have them side by side, or all in one."""
-    best: tuple[float, str] | None = None
+    """Return the loop along which operands are contiguous, or constant; None if absent."""
+    worths: dict[str, float] = {}
     for name in problem.parallel:
         size = problem.size(name)
         if problem.stride(problem.output, name) != 1 or (size is not None and size < SHORTEST):
             continue
-        places = (*problem.inputs, *problem.finishing)
-        steps = [problem.stride(place, name) for place in places]
-        if any(step is None or not 0 <= step <= MOST_STEP for step in steps):
-            continue
-        worth = min(size or 64, 64) / max(1, *(step or 1 for step in steps))
-        if best is None or worth > best[0]:
-            best = worth, name
-    return best[1] if best else None
+        steps = [problem.stride(place, name) for place in (*problem.inputs, *problem.finishing)]
+        if all(step is not None and 0 <= step <= MOST_STEP for step in steps):
+            worths[name] = min(size or 64, 64) / max(1, *(step or 1 for step in steps))
+    return max(worths, key=lambda name: worths[name], default=None)
 
 
 def _unrolled(problem: WindowProblem, written: int, most: int) -> tuple[str, ...]:
@@ -321,12 +317,9 @@ def _unrolled(problem: WindowProblem, written: int, most: int) -> tuple[str, ...
 
 
 def _tiles(problem: WindowProblem, order: Sequence[str], vector: str) -> Iterator[dict[str, int]]:
-    """The tiles to choose from: along one loop or two, the next ones in memory."""
+    """Yield the tiles to choose from, along the one or two innermost loops."""
     names = [name for name in order if name != vector][-2:]
-    counts = []
-    for name in names:
-        size = problem.size(name)
-        counts.append(range(1, min(_MOST_COUNT, size if size else _MOST_COUNT) + 1))
+    counts = [range(1, min(_MOST_COUNT, problem.size(name) or _MOST_COUNT) + 1) for name in names]
     for chosen in itertools.product(*counts):
         yield dict(zip(names, chosen, strict=True))
 
@@ -337,7 +330,7 @@ def _cost(
     vector: str,
     unrolled: Sequence[str],
 ) -> float:
-    """Instructions for a vector of results; infinity where the tile is too large."""
+    """Return the instructions for a vector of results; infinity if the tile is too large."""
     results = math.prod(tile.values())
     sizes = {name: problem.size(name) or 1 for name in unrolled}
     taps = math.prod(sizes.values())
@@ -352,7 +345,7 @@ def _cost(
     for name, count in tile.items():
         size = problem.size(name)
         if count > 1 and (size is None or size % count):
-            edges *= 1.08  # the code once more, for what is left
+            edges *= 1.08  # the code once more, for the remainder
     # Few results at a time wait for one another.
     waiting = max(0, 6 - results) * 0.1 * taps
     return edges * (loads + results * (taps * work + 1) + waiting) / results
@@ -411,15 +404,18 @@ _EDGES = 1.25
 
 
 def make_product_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | None:
-    """The plan of a contraction that reads its operands where they lie; None if none pays."""
+    """Return the plan of a contraction that reads its operands in place; None if none pays."""
     problem = _along_memory(problem).collapsed()
     if any(loop.size is None for loop in problem.loops) or not _is_small(problem, machine):
         return None
-    found = _pitched(problem, machine.vector_bytes // problem.element_bytes)
-    pitch = None
-    if found is not None:
-        problem, pitch = found
-    vector = _pitch_vector(problem, pitch) or vector_loop(problem)
+    pitched = _pitched(problem, machine.vector_bytes // problem.element_bytes)
+    problem, pitch = pitched or (problem, None)
+    vector = vector_loop(problem)
+    if pitch is not None:
+        contiguous = (
+            n for n in reversed(problem.parallel) if problem.stride(problem.output, n) == 1
+        )
+        vector = next(contiguous)
     if vector is None or (problem.size(vector) or 0) < SHORTEST:
         return None
     lanes = lanes_of(problem, vector, machine)
@@ -444,7 +440,7 @@ def make_product_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | 
 
 
 def _along_memory(problem: WindowProblem) -> WindowProblem:
-    """The problem with its loops over a window in the order in which its elements lie in memory."""
+    """Return the problem with its loops over a window in the order of memory."""
 
     def distance(loop: Loop) -> int:
         strides = [problem.stride(place, loop.name) for place in sorted(problem.windows)]
@@ -455,22 +451,15 @@ def _along_memory(problem: WindowProblem) -> WindowProblem:
     return replace(problem, loops=(*parallel, *sorted(reduced, key=distance)))
 
 
-def _pitch_vector(problem: WindowProblem, pitch: Pitch | None) -> str | None:
-    """The loop over vectors where rows are walked over as one."""
-    if pitch is None:
-        return None
-    return next(n for n in reversed(problem.parallel) if problem.stride(problem.output, n) == 1)
-
-
 def _is_small(problem: WindowProblem, machine: Machine) -> bool:
-    """Return whether the kernel, which each tile of results reads all over again, stays in L2."""
+    """Return whether the kernel, which each tile of results reads again, stays in L2."""
     kernels = [place for place in problem.inputs if place not in problem.windows]
     elements = sum(math.prod(size or 0 for size in problem.arguments[p].sizes) for p in kernels)
     return elements * problem.element_bytes <= machine.l2_bytes * 2 // 5
 
 
 def _is_repeated(problem: WindowProblem, name: str, vector: str) -> bool:
-    """Return whether a loop meets the same vectors in all of its rounds."""
+    """Return whether all rounds of a loop read the same vectors."""
     return name != vector and all(
         problem.stride(place, name) == 0
         for place in problem.inputs
@@ -479,19 +468,19 @@ def _is_repeated(problem: WindowProblem, name: str, vector: str) -> bool:
 
 
 def _pitched(problem: WindowProblem, lanes: int) -> tuple[WindowProblem, Pitch] | None:
-    """The problem with the loops over rows and along them made one, where that fills vectors."""
+    """Return the problem with the loops over rows and along them as one, if that fills vectors."""
     names = problem.parallel
     if len(names) < 2 or problem.stride(problem.output, names[-1]) != 1:
         return None
     rows, along = names[-2:]
     count, size = problem.size(rows) or 0, problem.size(along) or 0
     strides = {problem.stride(p, rows) for p in problem.inputs if problem.stride(p, along) == 1}
-    others = {
+    other_steps = {
         (problem.stride(p, along), problem.stride(p, rows))
         for p in problem.inputs
         if problem.stride(p, along) != 1
     }
-    if len(strides) != 1 or others - {(0, 0)} or not size:
+    if len(strides) != 1 or other_steps - {(0, 0)} or not size:
         return None
     for place in problem.finishing:
         steps = problem.stride(place, along), problem.stride(place, rows)
@@ -518,24 +507,26 @@ def _tile(rows: int, columns: int, lanes: int, step: int, machine: Machine) -> t
 
     `step` is the elements from one lane's to the next: a vector is made of as many loaded vectors.
     """
-    best: tuple[float, int, int] | None = None
     wide = -(-columns // lanes)
-    for vectors in range(1, min(8, wide) + 1):
-        for height in range(1, min(rows, machine.vector_registers) + 1):
-            if height * vectors + vectors + step > machine.vector_registers - 2:
-                break
-            cycles = sum(
-                many * across * _cycles(tall, broad, step, machine)
-                for tall, many in _parts(rows, height)
-                for broad, across in _parts(wide, vectors)
-            )
-            if best is None or cycles < best[0]:
-                best = cycles, height, vectors
-    return best[1:] if best else (1, 1)
+
+    def cycles(tile: tuple[int, int]) -> float:
+        return sum(
+            many * across * _cycles(tall, broad, step, machine)
+            for tall, many in _parts(rows, tile[0])
+            for broad, across in _parts(wide, tile[1])
+        )
+
+    tiles = (
+        (height, vectors)
+        for vectors in range(1, min(8, wide) + 1)
+        for height in range(1, min(rows, machine.vector_registers) + 1)
+        if height * vectors + vectors + step <= machine.vector_registers - 2
+    )
+    return min(tiles, key=cycles, default=(1, 1))
 
 
 def _parts(size: int, step: int) -> Sequence[tuple[int, int]]:
-    """The sizes of the parts of a loop, and how many of each there are."""
+    """Return the sizes of the parts of a loop, and the number of parts of each size."""
     whole, rest = divmod(size, step)
     return [(step, whole), *([(rest, 1)] if rest else [])]
 

@@ -28,6 +28,7 @@ from linalg_ext.transforms.analysis.fills import ZEROS
 from linalg_ext.transforms.codegen.base.flat_memory import (
     FlatOperand,
     Memory,
+    add,
     multiply_add,
     zero_vector,
 )
@@ -87,7 +88,7 @@ class WinogradNest(OperandsNest):
         return factors
 
     def _points(self, channels: int, pitch: int) -> Points:
-        """Matrices of channels whose tiles lie side by side, or of tiles whose channels do."""
+        """Allocate matrices of channels by tiles, or of tiles by channels."""
         plan = self._plan
         tiles = round_up(plan.block, plan.step)
         rows = tiles
@@ -133,7 +134,7 @@ class Points:
 
 
 def _spread(size: int) -> int:
-    """A distance of `size` elements or more, an odd number of lines: it meets all sets of L1."""
+    """Return `size` elements or more, an odd number of lines, which meets all sets of L1."""
     return (-(-size // _LINE) | 1) * _LINE
 
 
@@ -150,14 +151,14 @@ class Part:
         self._results = self._conv.size(self._conv.results)
 
     def _along_columns(self, block: Block, write: Callable[[Index, bool], None]) -> None:
-        """Vectors of tiles along a row of a block: the first of each, and whether it is whole."""
+        """Write vectors of tiles along a row of a block, in whole and in part."""
         w, lanes = self._w, self._lanes
         inside = self._conv.size(self._conv.columns) // RESULTS
         whole = w.max(w.min(block.width, w.sub(inside, block.column)), 0)
         self._along(block.width, w.sub(whole, w.rem(whole, lanes)), write)
 
     def _along_channels(self, count: Index, write: Callable[[Index, bool], None]) -> None:
-        """Vectors of channels: `write` is given the first of each, and whether it is whole."""
+        """Write vectors of channels, in whole and in part."""
         self._along(count, self._w.sub(count, self._w.rem(count, self._lanes)), write)
 
     def _along(self, count: Index, whole: Index, write: Callable[[Index, bool], None]) -> None:
@@ -178,7 +179,7 @@ class Factors(Part):
         self._factors = factors
 
     def write(self, filters: FlatOperand) -> None:
-        """The transform of all filters, in strips; memory is walked over as it lies."""
+        """Write the transform of all filters, in strips, in the order of their memory."""
         w, c = self._w, self._conv
         if c.has_filters_in_lanes:
             with w.loop(0, self._channels) as channel:
@@ -195,7 +196,7 @@ class Factors(Part):
                 self._factors.store(value, place)
 
     def _write_vector(self, filters: FlatOperand, channel: Index, at: Index, whole: bool) -> None:
-        """Transform a vector of filters, which is within a strip."""
+        """Write the transform of a vector of filters, which is within a strip."""
         taps = filters.moved(self._conv.results, at)
         mask = None if whole else taps.memory.below(self._w.sub(self._results, at))
         loaded = [
@@ -227,7 +228,7 @@ class Factors(Part):
 
 
 def _prepared_factors(w: Writer, plan: WinogradPlan, name: str, type_: str) -> Memory:
-    """The factors behind the filters of an argument, given its name and type."""
+    """Return the factors behind the filters of an argument, given its name and type."""
     count, first = plan.filter_elements, plan.filter_rows * plan.strip
     line = f"memref<{first + count}xf32>"
     part = f"memref<{count}xf32, strided<[1], offset: {first}>>"
@@ -244,7 +245,6 @@ class Inputs(Part):
         self._inputs = inputs
 
     def write(self, window: FlatOperand, block: Block) -> None:
-        """The tiles of a block."""
         w, c = self._w, self._conv
         if c.lanes == "columns":
             with w.loop(0, self._channels) as channel, w.loop(0, block.height) as row:
@@ -265,7 +265,7 @@ class Inputs(Part):
     def _write_tiles_beside(
         self, window: FlatOperand, row: Index, block: Block, base: Index, at: Index, whole: bool
     ) -> None:
-        """Transform the tiles of a vector, which lie beside each other."""
+        """Write the transform of a vector of adjacent tiles."""
         w, lanes = self._w, self._lanes
         column = w.mul(w.add(block.column, at), RESULTS)
         left = w.sub(self._conv.size(self._conv.columns) + TAPS - 1, column)
@@ -281,7 +281,7 @@ class Inputs(Part):
         self._store_points(transform_inputs(w, self._vector, rows), w.add(base, at))
 
     def _parted(self, first: str, second: str) -> list[str]:
-        """The elements of even and of odd numbers of two vectors."""
+        """Return the elements of even and of odd numbers of two vectors."""
         pair = f"{self._vector}, {self._vector}"
         return [
             self._w.op(
@@ -295,7 +295,7 @@ class Inputs(Part):
         self, memory: Memory, places: Sequence[Sequence[Index]], base: Index,
         channel: Index, whole: bool,
     ) -> None:  # fmt: skip
-        """Transform a vector of channels of a tile."""
+        """Write the transform of a vector of channels of a tile."""
         w = self._w
         mask = None if whole else memory.below(w.sub(self._channels, channel))
         loaded = [
@@ -306,7 +306,7 @@ class Inputs(Part):
     def _places(self, window: FlatOperand, loop: str, tile: Index) -> list[Index]:
         """Return the offsets of a tile's rows or columns.
 
-        Where the tile has one less, the last offset comes twice. No result uses what it repeats.
+        The last offset comes twice for a tile with one less. No result uses the repeated elements.
         """
         w, size = self._w, self._conv.size(loop)
         first = w.mul(tile, RESULTS)
@@ -336,10 +336,10 @@ class Products(Part):
         self._sums = sums
 
     def write(self, point: Index, first: Index, strips: Index, tiles: Index) -> None:
-        """The sums of one of the 16 for a block of tiles and some strips of filters."""
+        """Write the sums of one of the 16 points for a block of tiles and strips of filters."""
         w, plan = self._w, self._plan
         size = self._channels * plan.strip
-        inputs, sums = (w.mul(point, each.plane) for each in (self._inputs, self._sums))
+        inputs, sums = (w.mul(point, points.plane) for points in (self._inputs, self._sums))
 
         def write(tile: Index, strip: Index) -> None:
             place = w.add(w.mul(w.add(first, strip), POINTS), point)
@@ -356,7 +356,7 @@ class Products(Part):
     def _write_sums(
         self, inputs: Index, factors: Index, sums: Index, tile: Index, filters: Index
     ) -> None:
-        """A tile of sums in registers, over all channels."""
+        """Write a tile of sums in registers, over all channels."""
         w, shape, lanes = self._w, self._plan.tile, self._lanes
         strip, pitch, of_sums = self._plan.strip, self._inputs.pitch, self._sums.pitch
         if self._conv.lanes == "columns":
@@ -399,7 +399,7 @@ class Results(Part):
         self._scalars = scalars
 
     def write(self, operands: Mapping[int, FlatOperand], block: Block, first: Index) -> None:
-        """The results of a block, of some strips of filters from a first one on."""
+        """Write the results of a block, of some strips of filters from a first one on."""
         count = self._w.min(self._plan.strips * self._plan.strip, self._w.sub(self._results, first))
         if self._conv.lanes == "columns":
             self._write_along_columns(operands, block, first, count)
@@ -431,7 +431,7 @@ class Results(Part):
             )
 
     def _results_of(self, base: Index) -> Sequence[Sequence[str]]:
-        """The 2 x 2 vectors of results of tiles."""
+        """Return the 2 x 2 vectors of results of tiles."""
         places = [self._w.add(base, point * self._sums.plane) for point in range(POINTS)]
         sums = [self._sums.memory.load_vector(place) for place in places]
         return transform_sums(self._w, self._vector, sums)
@@ -440,7 +440,7 @@ class Results(Part):
         self, operands: Mapping[int, FlatOperand], tile: Index, block: Block,
         base: Index, at: Index, whole: bool,
     ) -> None:  # fmt: skip
-        """The results of a vector of tiles, whose columns are in turn."""
+        """Write the results of a vector of adjacent tiles, whose columns are in turn."""
         w, c = self._w, self._conv
         column = w.mul(w.add(block.column, at), RESULTS)
         moved = moved_operands(operands, c.columns, column)
@@ -453,7 +453,7 @@ class Results(Part):
                     self._store(reader, {c.rows: number, c.columns: part * self._lanes}, value)
 
     def _in_turn(self, left: str, right: str) -> list[str]:
-        """The elements of two vectors in turn, as two vectors."""
+        """Return the elements of two vectors in turn, as two vectors."""
         lanes, pair = self._lanes, f"{self._vector}, {self._vector}"
         picks = [part * lanes + lane for lane in range(lanes) for part in range(RESULTS)]
         return [
@@ -465,7 +465,7 @@ class Results(Part):
         self, operands: Mapping[int, FlatOperand], tile: tuple[Index, Index],
         filters: tuple[Index, Index], base: Index, at: Index, whole: bool,
     ) -> None:  # fmt: skip
-        """A vector of channels of the results of a tile."""
+        """Write a vector of channels of the results of a tile."""
         w, c = self._w, self._conv
         first, count = filters
         moved = moved_operands(operands, c.results, w.add(first, at))
@@ -490,12 +490,10 @@ class Results(Part):
     def _store(self, reader: Reader, at: Mapping[str, int], value: str) -> None:
         w, problem = self._w, self._plan.problem
         if problem.start is None:
-            value = w.op(
-                f"arith.addf {reader.result(problem.output, at)}, {value} : {self._vector}"
-            )
+            value = add(w, reader.result(problem.output, at), value, self._vector)
         elif problem.start not in ZEROS:
             start = w.constant(f"dense<{problem.start}>", self._vector)
-            value = w.op(f"arith.addf {start}, {value} : {self._vector}")
+            value = add(w, start, value, self._vector)
         reader.finish(at, value, self._scalars)
 
 
@@ -506,24 +504,24 @@ _Line = Callable[["_Arithmetic", Sequence[str]], list[str]]
 
 
 def transform_inputs(w: Writer, type_: str, tile: Grid) -> list[str]:
-    """The 16 factors that a 4 x 4 tile of the input gives."""
+    """Return the 16 factors of a 4 x 4 tile of the input."""
     return _along_both(_Arithmetic(w, type_), tile, _of_inputs)
 
 
 def transform_filter(w: Writer, type_: str, taps: Grid) -> list[str]:
-    """The 16 factors that a 3 x 3 filter gives."""
+    """Return the 16 factors of a 3 x 3 filter."""
     return _along_both(_Arithmetic(w, type_), taps, _of_filters)
 
 
 def transform_sums(w: Writer, type_: str, sums: Sequence[str]) -> Grid:
-    """The 2 x 2 results that 16 sums of products give."""
+    """Return the 2 x 2 results of 16 sums of products."""
     rows = [sums[at : at + TILE] for at in range(0, POINTS, TILE)]
     results = _along_both(_Arithmetic(w, type_), rows, _of_sums)
     return [results[at : at + RESULTS] for at in range(0, RESULTS * RESULTS, RESULTS)]
 
 
 def _along_both(arithmetic: _Arithmetic, grid: Grid, line: _Line) -> list[str]:
-    """A transform along each row, and then along each column; row by row."""
+    """Transform each row, and then each column; the result is row by row."""
     rows = [line(arithmetic, row) for row in grid]
     columns = [line(arithmetic, column) for column in zip(*rows, strict=True)]
     return [value for row in zip(*columns, strict=True) for value in row]
@@ -542,20 +540,17 @@ def _of_sums(a: _Arithmetic, m: Sequence[str]) -> list[str]:
     return [a.add(m[0], a.add(m[1], m[2])), a.sub(a.sub(m[1], m[2]), m[3])]
 
 
+@dataclass(frozen=True)
 class _Arithmetic:
-    """Writes sums and differences of values of a type."""
-
-    def __init__(self, w: Writer, type_: str) -> None:
-        self._w = w
-        self._type = type_
+    writer: Writer
+    type: str
 
     def add(self, left: str, right: str) -> str:
-        return self._w.op(f"arith.addf {left}, {right} : {self._type}")
+        return add(self.writer, left, right, self.type)
 
     def sub(self, left: str, right: str) -> str:
-        return self._w.op(f"arith.subf {left}, {right} : {self._type}")
+        return self.writer.op(f"arith.subf {left}, {right} : {self.type}")
 
     def half(self, value: str) -> str:
-        number = "dense<0.5>" if self._type.startswith("vector") else "0.5"
-        half = self._w.constant(number, self._type)
-        return self._w.op(f"arith.mulf {value}, {half} : {self._type}")
+        half = self.writer.splat("0.5", self.type)
+        return self.writer.op(f"arith.mulf {value}, {half} : {self.type}")

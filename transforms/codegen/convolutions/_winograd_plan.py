@@ -56,7 +56,7 @@ class Convolution:
         results: the loop over channels of results, one for each filter.
         channels: the loop over channels of the input.
         taps: the loops over rows and columns of a filter.
-        lanes: what vectors run along.
+        lanes: the dimension along vectors.
     """
 
     problem: WindowProblem
@@ -71,7 +71,7 @@ class Convolution:
     lanes: Lanes
 
     def size(self, loop: str) -> int:
-        """The rounds of a loop that is not one over images."""
+        """Return the static size of a loop that is not over images."""
         return self.problem.size(loop) or 0
 
     def tiles(self, loop: str) -> int:
@@ -90,7 +90,7 @@ class Convolution:
 
 
 def find_convolution(problem: WindowProblem) -> Convolution | None:
-    """The dimensions of a contraction, if it is a 3 x 3 convolution of f32 with a stride of 1."""
+    """Return a contraction as a 3 x 3 convolution of f32 with stride 1; else None."""
     if {argument.element for argument in problem.arguments.values()} != {"f32"}:
         return None
     if any(loop.size == 0 for loop in problem.loops):
@@ -121,9 +121,9 @@ def find_convolution(problem: WindowProblem) -> Convolution | None:
     if any(problem.stride(p, n) is None for p in problem.arguments for n in (*names, tap_x, tap_y)):
         return None
     for lanes, vectors in (("columns", (columns, columns)), ("channels", (channel, result))):
-        given, made = vectors
-        steps = {problem.stride(place, made) for place in problem.finishing}
-        beside = problem.stride(window, given), problem.stride(problem.output, made)
+        read_loop, written_loop = vectors
+        steps = {problem.stride(place, written_loop) for place in problem.finishing}
+        beside = problem.stride(window, read_loop), problem.stride(problem.output, written_loop)
         if beside == (1, 1) and steps <= {0, 1}:
             return Convolution(
                 problem, window, filters, batch, rows, columns, result, channel, (tap_y, tap_x),
@@ -135,7 +135,7 @@ def find_convolution(problem: WindowProblem) -> Convolution | None:
 def _slid(
     problem: WindowProblem, window: int, images: set[str], summed: set[str]
 ) -> Iterator[tuple[int, str, str]]:
-    """The loops along which a window of 3 slides one by one: its stride, and both loops."""
+    """Yield the stride and both loops along which a window of 3 slides one by one."""
     for over, tap in itertools.product(sorted(images), sorted(summed)):
         stride = problem.stride(window, over)
         if stride and problem.stride(window, tap) == stride and problem.size(tap) == TAPS:
@@ -145,7 +145,7 @@ def _slid(
 def sized_convolution(
     images: int | None, channels: int, results: int, rows: int, columns: int
 ) -> Convolution:
-    """A convolution of given sizes whose channels come first, before its operands are in memory."""
+    """Return a convolution of known sizes, channels first, before its operands are in memory."""
     names = ("images", "results", "rows", "columns", "channels", "down", "along")
     sizes = (images, results, rows, columns, channels, TAPS, TAPS)
     loops = tuple(
@@ -164,11 +164,11 @@ class WinogradPlan:
     """The plan of a convolution by Winograd's algorithm. Its `repr` is a table.
 
     Attributes:
-        convolution: what is computed.
-        tile: of the products: filters by tiles, or tiles by filters where channels are in lanes.
-        rows: of tiles, in a block.
-        columns: of tiles, in a block.
-        strips: of filters, whose sums are transformed back at once.
+        convolution: the convolution.
+        tile: the tile of the products: filters by tiles, or tiles by filters if lanes are channels.
+        rows: the rows of tiles in a block.
+        columns: the columns of tiles in a block.
+        strips: the strips of filters whose sums are transformed back at once.
         is_prepared: whether the factors of the filters are there before a call.
     """
 
@@ -241,7 +241,7 @@ _FILTER_CYCLES = 25.0
 """For a filter of one channel, or a vector of them: 9 loads, 28 sums, 16 stores."""
 
 _INPUT_CYCLES = {"columns": 48.0, "channels": 32.0}
-"""For a vector of tiles: 16 loads, 32 sums, 16 stores, and what brings columns into lanes."""
+"""For a vector of tiles: 16 loads, 32 sums, 16 stores, and shuffles of columns into lanes."""
 
 _RESULT_CYCLES = 30.0
 """For a vector of tiles: 16 loads, 24 sums, 4 stores."""
@@ -264,8 +264,8 @@ def make_winograd_plan(
         is_prepared: True where the factors of the filters are there before a call.
         strip: how many filters a strip of those has; None for the best number.
     """
-    wanted = target.note(CHOICE, bool)
-    if wanted is False or not machine.has_fma:
+    choice = target.note(CHOICE, bool)
+    if choice is False or not machine.has_fma:
         return None
     plans = [
         replace(plan, is_prepared=is_prepared)
@@ -273,7 +273,7 @@ def make_winograd_plan(
         if strip in (None, plan.strip)
     ]
     best = min(plans, key=lambda plan: cycles(plan, target), default=None)
-    if best is None or wanted:
+    if best is None or choice:
         return best
     images = math.prod(convolution.problem.size(name) or 1 for name in convolution.batch)
     whole = images * cycles(best, target)
@@ -283,7 +283,7 @@ def make_winograd_plan(
 
 
 def _plans(convolution: Convolution, machine: Machine) -> Iterator[WinogradPlan]:
-    """The plans to choose from: the tiles of the products, and blocks that divide rows evenly."""
+    """Yield the plans to choose from: tiles of the products, and blocks that divide rows evenly."""
     lanes = machine.vector_bytes // 4
     rows, columns = (convolution.tiles(n) for n in (convolution.rows, convolution.columns))
     for tile in _tiles(lanes, machine):
@@ -297,7 +297,7 @@ def _plans(convolution: Convolution, machine: Machine) -> Iterator[WinogradPlan]
 
 
 def _tiles(lanes: int, machine: Machine) -> Iterator[Tile]:
-    """Those that hide what a sum waits for, and leave registers for what is multiplied."""
+    """Yield the tiles that hide the latency of sums, and leave registers for factors."""
     waiting = machine.fma_units * machine.fma_latency
     for vectors in (2, 3):
         for rows in range(2, machine.vector_registers):
@@ -307,8 +307,8 @@ def _tiles(lanes: int, machine: Machine) -> Iterator[Tile]:
 
 def _strips(plan: WinogradPlan, machine: Machine) -> int:
     """Return the number of strips of filters whose sums fit in a quarter of L2."""
-    one = POINTS * plan.block * plan.strip * 4
-    return min(plan.all_strips, max(1, machine.l2_bytes // 4 // one))
+    strip_bytes = POINTS * plan.block * plan.strip * 4
+    return min(plan.all_strips, max(1, machine.l2_bytes // 4 // strip_bytes))
 
 
 def cycles(plan: WinogradPlan, target: Target) -> float:
@@ -333,10 +333,12 @@ def cycles(plan: WinogradPlan, target: Target) -> float:
     moved += filters / bytes_per_cycle(target, far)
     if c.lanes == "columns":
         vectors = plan.rows * -(-plan.columns // lanes)
-        given, made = vectors * channels, vectors * results
+        read_vectors, written_vectors = vectors * channels, vectors * results
     else:
-        given, made = (plan.block * -(-count // lanes) for count in (channels, results))
-    transforms = given * _INPUT_CYCLES[c.lanes] + made * _RESULT_CYCLES
+        read_vectors, written_vectors = (
+            plan.block * -(-count // lanes) for count in (channels, results)
+        )
+    transforms = read_vectors * _INPUT_CYCLES[c.lanes] + written_vectors * _RESULT_CYCLES
     return blocks * (steps * cycles_of_a_step(plan.tile, target) + moved + transforms)
 
 
@@ -369,7 +371,7 @@ def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> Wi
 
 
 def _width(filters: Any) -> int | None:
-    """Return the number of filters in a strip of prepared factors; None where there are none."""
+    """Return the number of filters in a strip of prepared factors; None without such factors."""
     argument = buffer_of(filters).value
     if argument == filters or not has_factors(argument):
         return None
@@ -389,5 +391,5 @@ def _is_all(filters: Any, plan: WinogradPlan) -> bool:
     shape = list(filters.type.shape)
     dense = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     elements = plan.filter_rows * plan.strip + plan.filter_elements
-    held = math.prod(buffer_of(filters).value.type.shape)
-    return offset == 0 and list(strides) == dense and held == elements
+    argument_elements = math.prod(buffer_of(filters).value.type.shape)
+    return offset == 0 and list(strides) == dense and argument_elements == elements

@@ -28,6 +28,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import FACTORS, change_parameters, mark
+from linalg_ext.transforms.ir_utils.generics import sizes_in
 
 from ._winograd_plan import TAPS, WinogradPlan, make_winograd_plan, sized_convolution
 
@@ -54,17 +55,21 @@ def prepare_filters(module: ir.Operation) -> Report:
 
 
 def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | str:
-    """A plan whose strips do for all convolutions that read a parameter; or why there is none."""
+    """Return a plan whose strips serve all convolutions that read a parameter, or a reason."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         return "the parameter is not a tensor of known sizes"
     if type_.rank != 4 or list(type_.shape)[2:] != [TAPS, TAPS]:
         return "the parameter has no filters of 3 x 3"
     plans = [_plan_of(use, machine, target) for use in parameter.uses]
-    found = [plan for plan in plans if plan is not None]
-    if not found or len(found) < len(plans) or len({plan.strip for plan in found}) > 1:
+    known_plans = [plan for plan in plans if plan is not None]
+    if (
+        not known_plans
+        or len(known_plans) < len(plans)
+        or len({plan.strip for plan in known_plans}) > 1
+    ):
         return "something else reads it than convolutions that are done in one way"
-    return found[0]
+    return known_plans[0]
 
 
 def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
@@ -75,13 +80,9 @@ def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
     if any(str(type_.element_type) != "f32" for type_ in types):
         return None
     channels = types[0].shape[1]
-    images, *sizes = (
-        None if types[2].is_dynamic_dim(axis) else size for axis, size in enumerate(types[2].shape)
-    )
-    known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes) or types[0].is_dynamic_dim(1):
+    images, results, rows, columns = sizes_in(types[2])
+    if results is None or rows is None or columns is None or types[0].is_dynamic_dim(1):
         return None
-    results, rows, columns = known
     convolution = sized_convolution(images, channels, results, rows, columns)
     return make_winograd_plan(convolution, machine, target, is_prepared=True)
 
@@ -89,12 +90,12 @@ def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
 def _is_dense(op: Any) -> bool:
     """Return whether windows slide one by one over elements side by side."""
     named = [op.attributes[name] for name in ("strides", "dilations") if name in op.attributes]
-    steps: list[Any] = [ir.DenseIntElementsAttr(each) for each in named]
-    return all(set(each) == {1} for each in steps)
+    steps: list[Any] = [ir.DenseIntElementsAttr(attribute) for attribute in named]
+    return all(set(step) == {1} for step in steps)
 
 
 def _prepare(parameter: Any, plan: WinogradPlan) -> None:
-    """Give a parameter the type of filters and factors, and have its readers read the filters."""
+    """Add factors to the filters of a parameter, whose readers then read the filters alone."""
     shape, element = list(parameter.type.shape), parameter.type.element_type
     readers = [(use.owner.operation, use.operand_number) for use in parameter.uses]
     rows, width, count = plan.filter_rows, plan.strip, math.prod(shape)

@@ -50,7 +50,7 @@ S - 1 are not, for a stride of S. Each tap by itself is a plain contraction, and
 Where the taps are a multiple of the stride, S of them in a direction are one contraction: what they
 write lies side by side.
 
-What is meant is not told by the form of the conditions: they are computed for every position.
+Conditions are not judged by their form: they are computed for every position.
 """
 
 from __future__ import annotations
@@ -73,15 +73,16 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     conditional_step,
-    evaluated,
-    grid,
+    is_plain,
     loops_of,
+    plain_sizes,
+    positions_met,
 )
 from linalg_ext.transforms.codegen.base.payload import combination_of
 from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
 from linalg_ext.transforms.ir_utils.tensor_loops import counted
-from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
+from linalg_ext.transforms.ir_utils.walking import replace_each, select
 
 NAME = "linalg-ext-spread-transposed-convolutions"
 
@@ -104,16 +105,16 @@ def _divides_positions(op: Any) -> bool:
 
 
 def _spread(op: Any) -> Any:
-    """The result, by loops over taps; or why they do not compute it."""
-    found = read_transposed_convolution(op)
-    if isinstance(found, str):
-        return found
-    axes = list(found.axes.values())
-    (output,) = split_operands(found.op)[1]
+    """Return the result, computed by loops over taps, or why they do not compute it."""
+    convolution = read_transposed_convolution(op)
+    if isinstance(convolution, str):
+        return convolution
+    axes = list(convolution.axes.values())
+    (output,) = split_operands(convolution.op)[1]
 
     def nest(rest: Sequence[Axis], rounds: Mapping[str, Any], total: Any) -> Any:
         if not rest:
-            return _contract(found, rounds, total)
+            return _contract(convolution, rounds, total)
         axis = rest[0]
         if axis.rounds == 1:
             return nest(rest[1:], {**rounds, axis.out: 0}, total)
@@ -126,13 +127,13 @@ def _spread(op: Any) -> Any:
     return nest(axes, {}, output)
 
 
-def _contract(found: TransposedConvolution, rounds: Mapping[str, Any], total: Any) -> Any:
-    """`total` with what some taps add; `rounds` says which, by the loop over places."""
-    by_tap = {axis.tap: axis for axis in found.axes.values()}
-    inputs, _ = split_operands(found.op)
-    maps = list(found.maps)
+def _contract(convolution: TransposedConvolution, rounds: Mapping[str, Any], total: Any) -> Any:
+    """Return `total` with the products of the taps at some rounds, by loop over places."""
+    by_tap = {axis.tap: axis for axis in convolution.axes.values()}
+    inputs, _ = split_operands(convolution.op)
+    maps = list(convolution.maps)
     for number, value in enumerate(inputs):
-        if number != found.image:
+        if number != convolution.image:
             inputs[number], maps[number] = _of_taps(value, maps[number], by_tap, rounds)
     offsets: list[Any] = []
     sizes: list[int] = []
@@ -140,8 +141,8 @@ def _contract(found: TransposedConvolution, rounds: Mapping[str, Any], total: An
     shape: list[int] = []  # with taps that are one contraction as dimensions of their own
     groups: list[list[int]] = []
     indices: list[AffineExpr] = []
-    for place, index in enumerate(found.maps[-1].results):
-        axis = found.axes.get(index.name) if isinstance(index, AffineDim) else None
+    for place, index in enumerate(convolution.maps[-1].results):
+        axis = convolution.axes.get(index.name) if isinstance(index, AffineDim) else None
         offsets.append(0 if axis is None else times(rounds[axis.out], axis.step))
         sizes.append(total.type.get_dim_size(place) if axis is None else axis.size * axis.together)
         strides.append(1 if axis is None or axis.together > 1 else axis.stride)
@@ -159,8 +160,8 @@ def _contract(found: TransposedConvolution, rounds: Mapping[str, Any], total: An
         wide = ir.RankedTensorType.get(shape, element)
         part = tensor.ExpandShapeOp(wide, part, groups, [], shape).result
     maps[-1] = replace(maps[-1], results=tuple(indices))
-    together = {axis.tap for axis in found.axes.values() if axis.together > 1}
-    result = _generic(found, [*inputs, part], maps, _kinds(found, together))
+    together = {axis.tap for axis in convolution.axes.values() if axis.together > 1}
+    result = _generic(convolution, [*inputs, part], maps, _kinds(convolution, together))
     if len(shape) > len(sizes):
         result = tensor.CollapseShapeOp(window.type, result, groups).result
     return window.insert(result, total)
@@ -206,7 +207,7 @@ class _Window:
 def _of_taps(
     value: Any, map_: AffineMap, by_tap: Mapping[str, Axis], rounds: Mapping[str, Any]
 ) -> tuple[Any, AffineMap]:
-    """The part of an operand that belongs to some taps, and how it is read."""
+    """Return the part of an operand that belongs to some taps, and its indexing map."""
     if not isinstance(value.type, ir.ShapedType):
         return value, map_
     names = [index.name for index in map_.results if isinstance(index, AffineDim)]
@@ -227,19 +228,19 @@ def _of_taps(
     return part, AffineMap(map_.dims, map_.symbols, plain)
 
 
-def _kinds(found: TransposedConvolution, parallel: set[str]) -> dict[str, str]:
-    """For each loop that is left what it is, taps that are one contraction being parallel."""
-    iterators = ir.ArrayAttr(found.op.attributes["iterator_types"])
-    dropped = {axis.tap for axis in found.axes.values()} - parallel
+def _kinds(convolution: TransposedConvolution, parallel: set[str]) -> dict[str, str]:
+    """Return the iterator type of each remaining loop; taps of one contraction are parallel."""
+    iterators = ir.ArrayAttr(convolution.op.attributes["iterator_types"])
+    dropped = {axis.tap for axis in convolution.axes.values()} - parallel
     return {
         name: "parallel" if name in parallel or "parallel" in str(kind) else "reduction"
-        for name, kind in zip(found.maps[0].dims, iterators, strict=True)
+        for name, kind in zip(convolution.maps[0].dims, iterators, strict=True)
         if name not in dropped
     }
 
 
 def _generic(
-    found: TransposedConvolution,
+    convolution: TransposedConvolution,
     operands: Sequence[Any],
     maps: Sequence[AffineMap],
     kinds: dict[str, str],
@@ -248,12 +249,12 @@ def _generic(
         [AffineMap(tuple(kinds), map_.symbols, map_.results) for map_ in maps]
     )
     generic = generic_on_tensors(operands[:-1], operands[-1], own_maps, kinds.values())
-    old = found.op.regions[0].blocks[0]
+    old = convolution.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
     known = dict(zip(old.arguments, new.arguments, strict=True))
-    total, choice = found.combination
+    total, choice = convolution.combination
     with ir.InsertionPoint(new):
-        known[choice] = computed_anew(found.product, old, known)
+        known[choice] = computed_anew(convolution.product, old, known)
         linalg.YieldOp([computed_anew(total.results[0], old, known)])
     return generic.results[0]
 
@@ -268,9 +269,9 @@ class Axis:
     Attributes:
         out: the loop over places of the result.
         tap: the loop over taps.
-        size: how many elements there are.
-        taps: how many taps.
-        stride, dilation: how far from one to the next.
+        size: the number of elements.
+        taps: the number of taps.
+        stride, dilation: the distance from one element, or tap, to the next.
     """
 
     out: str
@@ -312,11 +313,11 @@ class TransposedConvolution:
     """A transposed convolution.
 
     Attributes:
-        op: it.
-        maps: of its operands, the image's with plain loops.
+        op: the op.
+        maps: the maps of its operands, that of the image with plain loops.
         image: the number of the operand that is spread.
         axes: the directions, by the loop over places of the result.
-        product: what is summed; in its body.
+        product: the value in its body that is summed.
     """
 
     op: Any
@@ -327,7 +328,7 @@ class TransposedConvolution:
 
     @property
     def combination(self) -> tuple[Any, Any]:
-        """The op that adds to the result, and what it adds."""
+        """The op that adds to the result, and the value that it adds."""
         combination = combination_of(self.op)
         if combination is None:
             raise AssertionError("a transposed convolution that sums nothing")
@@ -335,18 +336,20 @@ class TransposedConvolution:
 
 
 def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
-    """The transposed convolution that an op is, or why it is not one."""
-    if not all(_is_static(value) for value in op.operands):
-        return "the sizes are not known"
-    if any(0 in value.type.shape for value in op.operands if _is_shaped(value)):
-        return "an operand is empty"
+    """Return the transposed convolution that an op is, or why it is not one."""
     maps = indexing_maps(op)
+    sizes = plain_sizes(op, maps)
+    if isinstance(sizes, str):
+        return sizes
+
+    shapes = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    if any(0 in type_.shape for type_ in shapes):
+        return "an operand is empty"
     inputs, _ = split_operands(op)
-    images = [n for n in range(len(inputs)) if not _is_plain(maps[n])]
-    if len(images) != 1 or not _is_plain(maps[-1]):
+    images = [number for number in range(len(inputs)) if not is_plain(maps[number])]
+    if len(images) != 1 or not is_plain(maps[-1]):
         return "the operands along sums of loops are not one input alone"
     (image,) = images
-    sizes = _sizes(op, maps)
     conditions = Conditions.of(op, sizes)
     if isinstance(conditions, str):
         return conditions
@@ -367,27 +370,6 @@ def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
         return "the conditions are not those of taps"
     maps[image] = AffineMap(maps[image].dims, maps[image].symbols, tuple(plain))
     return TransposedConvolution(op, tuple(maps), image, axes, conditions.product)
-
-
-def _is_static(value: Any) -> bool:
-    return not _is_shaped(value) or value.type.has_static_shape
-
-
-def _is_shaped(value: Any) -> bool:
-    return isinstance(value.type, ir.ShapedType)
-
-
-def _is_plain(map_: AffineMap) -> bool:
-    return all(isinstance(index, AffineDim) for index in map_.results)
-
-
-def _sizes(op: Any, maps: Sequence[AffineMap]) -> dict[str, int]:
-    return {
-        index.name: ir.ShapedType(value.type).get_dim_size(place)
-        for value, map_ in zip(op.operands, maps, strict=True)
-        for place, index in enumerate(map_.results)
-        if isinstance(index, AffineDim)
-    }
 
 
 def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
@@ -423,65 +405,48 @@ class Conditions:
 
     @classmethod
     def of(cls, op: Any, sizes: Mapping[str, int]) -> Conditions | str:
-        """The conditions in the body of an op; or why it is no sum under conditions."""
+        """Return the conditions in the body of an op, or why it is no sum under conditions."""
         step = conditional_step(op)
         if isinstance(step, str):
             return step
-        if step.combiner.name not in _ADDITIONS or not _is_zero(step.otherwise):
+        if step.combiner.name not in _ADDITIONS or not step.is_neutral_elsewhere:
             return "the body does not sum a product or 0"
         dims = indexing_maps(op)[0].dims
-        parts = [(_names(part, dims), part) for part in step.conditions]
+        parts = [(frozenset(dims[loop] for loop in loops_of(p)), p) for p in step.conditions]
         largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
         by_loops = {loops: [part for names, part in parts if names <= loops] for loops in largest}
         return cls(step.value, by_loops, sizes, dims)
 
     def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
-        """The direction that an index of the image runs in, or why it is not one."""
-        written = {each.name for each in output.results if isinstance(each, AffineDim)}
+        """Return the direction that an index of the image runs in, or why it is not one."""
+        written = {expr.name for expr in output.results if isinstance(expr, AffineDim)}
         outs = [name for name in index.dims if name in written]
         taps = [name for name in index.dims if name not in written]
         if len(outs) != 1 or len(taps) != 1:
             return f"the index {index} is not of one place and one tap"
         ((out,), (tap,)) = outs, taps
-        places = {self.dims.index(out): self.sizes[out], self.dims.index(tap): self.sizes[tap]}
-        positions = grid(places)
-        if positions is None:
-            return "the loops are too long to be checked point by point"
-        met = np.ones(tuple(places.values()), bool)
-        for condition in self.by_loops.get(frozenset((out, tap)), ()):
-            holds = evaluated(condition, positions)
-            if holds is None:
-                return "a condition is more than sums and comparisons of positions"
-            met = met & holds
-        met = np.moveaxis(met, list(places).index(self.dims.index(out)), 0)
+        sizes = {self.dims.index(loop): self.sizes[loop] for loop in (out, tap)}
+        met = positions_met(self.by_loops.get(frozenset((out, tap)), ()), sizes)
+        if isinstance(met, str):
+            return met
         axis = Axis(out, tap, size, self.sizes[tap], *_steps(met))
         if axis.reach > self.sizes[out]:
             return "the result is shorter than the taps reach"
         expected = np.zeros_like(met)
         expected[: axis.reach] = axis.is_met()
-        way, taken = np.nonzero(expected)
-        read = index.evaluate({AffineDim(out): way, AffineDim(tap): taken})
+        places, tap_numbers = np.nonzero(expected)
+        read = index.evaluate({AffineDim(out): places, AffineDim(tap): tap_numbers})
         if not np.array_equal(met, expected) or not np.array_equal(
-            read, (way - taken * axis.dilation) // axis.stride
+            read, (places - tap_numbers * axis.dilation) // axis.stride
         ):
             return "the conditions are not those of taps"
         return axis
 
 
-def _names(value: Any, dims: Sequence[str]) -> frozenset[str]:
-    return frozenset(dims[loop] for loop in loops_of(value))
-
-
 def _steps(met: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """The stride and the dilation, if a transposed convolution is what was met."""
+    """Return the stride and the dilation of a transposed convolution that meets these positions."""
     first = np.flatnonzero(met[:, 0])
     stride = int(first[1] - first[0]) if len(first) > 1 else 1
     starts = met.argmax(axis=0)
     dilation = int(starts[1] - starts[0]) if len(starts) > 1 else 1
     return stride, max(dilation, 1)
-
-
-def _is_zero(value: Any) -> bool:
-    op = producer(value)
-    constant = op.attributes["value"] if op is not None and op.name == "arith.constant" else None
-    return isinstance(constant, ir.FloatAttr | ir.IntegerAttr) and bool(constant.value == 0)

@@ -17,18 +17,18 @@ after:
     func.call @linalg_ext_windows_0(%v, %o)
       : (memref<55x3x64xf32, strided<[128, 64, 1]>>, memref<55x64xf32>) -> ()
 
-Poolings and depthwise convolutions, whatever they are called: what reads memory through views that
-overlap. The vectors run along the channels where these come last in memory, and else along the
-width. Each result combines the elements of its window in the order that
-the loops have; a product that is added is not rounded before.
+Poolings and depthwise convolutions are ops of any name that read memory through views that overlap.
+The vectors run along the channels if these come last in memory, and else along the width. Each
+result combines the elements of its window in the order of the loops; a product that is added is not
+rounded before.
 
-A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `_winograd_plan.py` tells. Another one is read where it lies if its kernel is small
-enough to stay in the cache. Any other is left to be packed.
+A convolution that multiplies matrices is computed by Winograd's algorithm if that is quicker: see
+`_winograd_plan.py`. Any other reads its operands in place if its kernel is small enough to stay in
+the cache, or is left to be packed.
 
-Where the output was just filled with a constant, the results start from it, and the fill is gone.
-Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
-and the result goes where the op would have put it.
+If the output was just filled with a constant, the results start from it, and the fill is gone. If
+its only reader is an element-wise op, a bias and an activation say, that is computed on the tile,
+and the result goes to the op's destination.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
 from linalg_ext.transforms.codegen.base.epilogue import (
-    FoundEpilogue,
+    EpilogueMatch,
     call_in_place,
     find_epilogue,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, sizes_of
-from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops, sizes_in
 from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._window_nest import OperandsNest, WindowNest
+from ._window_nest import WindowNest
 from ._window_plan import (
     Loop,
     WindowPlan,
@@ -85,13 +85,8 @@ def tile_windows(module: ir.Operation) -> Report:
     pending = select(module, _reads_windows)
     while pending:
         op = pending.pop(0)
-        name = op.name
-        report.matched[name] += 1
-        reason = _rewrite(op, functions, machine, pending)
-        if reason is None:
-            report.changed[name] += 1
-        else:
-            report.leave(name, reason)
+        report.matched[op.name] += 1
+        report.record(op.name, _rewrite(op, functions, machine, pending))
     return report
 
 
@@ -110,57 +105,59 @@ def _is_window(value: Any) -> bool:
 
 
 def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]) -> str | None:
-    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+    """Replace an op; return why it stays, or None. Ops that are erased with it leave `pending`."""
     fill = preceding_fill(op)
     read = _read(op, fill[1] if fill is not None else None, machine)
     if isinstance(read, str):
         return read
     problem, operands = read
-    found = None
+    match = None
     if fill is not None and len(op.operands) == 3:
-        found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
+        match = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
     plan: _Plan | str = "the op has no epilogue"
-    given = operands
-    if found is not None:
-        finished = _finished(problem, operands, found, machine)
+    inputs = operands
+    if match is not None:
+        finished = _finished(problem, operands, match, machine)
         if finished is not None:
-            plan, given = _planned(op, finished[0], machine), finished[1]
+            plan, inputs = _planned(op, finished[0], machine), finished[1]
     if isinstance(plan, str):
-        found = None
-        plan, given = _planned(op, problem, machine), operands
+        match = None
+        plan, inputs = _planned(op, problem, machine), operands
     if isinstance(plan, str):
         return plan
     if isinstance(plan, WinogradPlan) and plan.is_prepared:
-        given = [*given, buffer_of(op.operands[plan.convolution.filters]).value]
-    types = [str(value.type) for value in given]
+        inputs = [*inputs, buffer_of(op.operands[plan.convolution.filters]).value]
+    types = [str(value.type) for value in inputs]
     key = f"{plan.problem}{types}"
-    name = functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
-    call_in_place(functions, name, given, op, fill and fill[0], found, pending)
+    name = functions.known(key)
+    if name is None:
+        if isinstance(plan, WinogradPlan):
+            write = WinogradNest(plan, types).function
+        else:
+            write = WindowNest(plan, types).function
+        name = functions.add(key, plan, write)
+    call_in_place(functions, name, inputs, op, fill and fill[0], match, pending)
     return None
 
 
-def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
-    return WinogradNest(plan, types) if isinstance(plan, WinogradPlan) else WindowNest(plan, types)
-
-
 def _finished(
-    problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
+    problem: WindowProblem, operands: Sequence[Any], match: EpilogueMatch, machine: Machine
 ) -> tuple[WindowProblem, list[Any]] | None:
     dimensions = problem.arguments[problem.output].dimensions
-    destination = argument_of(found.destination, dimensions)
+    destination = argument_of(match.destination, dimensions)
     if isinstance(destination, str):
         return None
-    epilogue = found.epilogue
+    epilogue = match.epilogue
     element = problem.arguments[problem.output].element
-    if {each.element for each in (destination, *epilogue.arguments)} != {element}:
+    if {argument.element for argument in (destination, *epilogue.arguments)} != {element}:
         return None  # the tile is of one type
     if machine.has_fma:
         epilogue = replace(epilogue, payload=epilogue.payload.contracted())
     arguments = {**problem.arguments, problem.output: destination}
     arguments |= dict(enumerate(epilogue.arguments, start=len(operands)))
-    given = [*operands, *found.values]
-    given[problem.output] = found.destination
-    return replace(problem, arguments=arguments, epilogue=epilogue), given
+    values = [*operands, *match.values]
+    values[problem.output] = match.destination
+    return replace(problem, arguments=arguments, epilogue=epilogue), values
 
 
 def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
@@ -190,9 +187,7 @@ def _multiplies_matrices(op: Any) -> bool:
     lengths: dict[str, int | None] = {}
     values = (*recognized.inputs, *recognized.outputs)
     for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
-        type_ = ir.MemRefType(value.type)
-        for axis, dim in enumerate(dims):
-            lengths[dim] = None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        lengths |= dict(zip(dims, sizes_in(value.type), strict=True))
     return all(
         any(lengths[dim] != 1 for dim in dims) for dims in (contraction.rows, contraction.columns)
     )
@@ -223,7 +218,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     sizes = sizes_of(arguments.values())
     if len(sizes) < len(is_parallel):
         return "a loop without a length"
-    values = [*operands, *(each for each in captured_scalars(op) if each not in operands)]
+    values = [*operands, *(scalar for scalar in captured_scalars(op) if scalar not in operands)]
     known = {value: place for place, value in enumerate(values)}
     known |= {value: place for place, value in enumerate(op.regions[0].blocks[0].arguments)}
     body = read_payload(op, known, len(values))

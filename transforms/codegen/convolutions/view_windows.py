@@ -54,11 +54,7 @@ def view_windows(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in select(module, _slides):
         report.matched[op.name] += 1
-        reason = _rewrite(op)
-        if reason is None:
-            report.changed[op.name] += 1
-        else:
-            report.leave(op.name, reason)
+        report.record(op.name, _rewrite(op))
     return report
 
 
@@ -88,12 +84,12 @@ def _rewrite(op: Any) -> str | None:
     for number, (value, map_) in enumerate(zip(inputs, maps, strict=False)):
         if _is_plain(map_) or not isinstance(value.type, ir.MemRefType):
             continue
-        found = _reach(value.type, map_)
-        if isinstance(found, str):
-            return found
-        if not lengths.keys() >= found[0].keys():
+        reach = _reach(value.type, map_)
+        if isinstance(reach, str):
+            return reach
+        if not lengths.keys() >= reach[0].keys():
             return "a loop is the size of no operand"
-        reached[number] = found
+        reached[number] = reach
     with op.location, ir.InsertionPoint(op):
         sizes: dict[str, Any] = {}
         for number, (steps, first) in reached.items():
@@ -112,21 +108,21 @@ def _rewrite(op: Any) -> str | None:
 
 
 def _lengths(operands: Sequence[Any], maps: Sequence[AffineMap]) -> dict[str, tuple[Any, int]]:
-    """For each loop an operand and its axis that are as long, one of a known length if any is."""
-    found: dict[str, tuple[Any, int]] = {}
+    """Return for each loop an operand and an axis of its length, a static one if there is one."""
+    lengths: dict[str, tuple[Any, int]] = {}
     for value, map_ in zip(operands, maps, strict=True):
         if not isinstance(value.type, ir.MemRefType):
             continue
         for axis, expr in enumerate(map_.results):
             if isinstance(expr, AffineDim) and (
-                expr.name not in found or not value.type.is_dynamic_dim(axis)
+                expr.name not in lengths or not value.type.is_dynamic_dim(axis)
             ):
-                found[expr.name] = value, axis
-    return found
+                lengths[expr.name] = value, axis
+    return lengths
 
 
 def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, int]] | str:
-    """The steps of the loops that reach an operand, and the constant of the index of each axis."""
+    """Return the steps of the loops in an operand, and the constant of the index of each axis."""
     if type_.memory_space is not None:
         return "an input is in a memory space of its own"
     try:
@@ -151,7 +147,7 @@ def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, 
 
 
 def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[str, Any]) -> Any:
-    """The operand with an axis for each loop, in the order in which the loops were found."""
+    """Return the operand with an axis for each loop, in the order of the loops."""
     strides, offset = _layout(value)
     start = _sum([offset, *(times(strides[axis], by) for axis, by in first.items())])
     steps = [
@@ -165,8 +161,8 @@ def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[
     )
     shape, element = parts[1][1], value.type.element_type
     type_ = ir.MemRefType.get(shape, element, layout)
-    given = [values for values, _ in parts]
-    return memref.ReinterpretCastOp(type_, value, *given, *(known for _, known in parts)).result
+    values = [dynamic_values for dynamic_values, _ in parts]
+    return memref.ReinterpretCastOp(type_, value, *values, *(static for _, static in parts)).result
 
 
 def _layout(value: Any) -> tuple[list[Any], Any]:
@@ -185,7 +181,7 @@ def _layout(value: Any) -> tuple[list[Any], Any]:
 
 
 def _split(sizes: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """Values that the run gives, and the numbers, with MLIR's mark where there is a value."""
+    """Return the dynamic sizes, and all sizes with MLIR's mark in the place of dynamic ones."""
     mark = ir.ShapedType.get_dynamic_size()
     values = [size for size in sizes if not isinstance(size, int)]
     return values, [size if isinstance(size, int) else mark for size in sizes]

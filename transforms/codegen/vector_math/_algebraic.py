@@ -68,7 +68,6 @@ _SHORT_LN2 = {
 
 
 def powf(x: Any, y: Any) -> Any:
-    """`x^y`."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     quick, is_normal = _normal_magnitude(floats, size, y)
@@ -91,7 +90,7 @@ def powf(x: Any, y: Any) -> Any:
 
 
 def _with_cases(floats: Floats, x: Any, y: Any, magnitude: Any) -> Any:
-    """`x^y`, given `|x|^y`, of x of both signs, and where C says what it is."""
+    """Return `x^y` from `|x|^y`, for x of both signs and the special cases of C."""
     size = floats.absolute(x)
     is_whole = floats.equal(math.floor(y), y)
     half = floats.mul(y, 0.5)
@@ -110,7 +109,7 @@ def _with_cases(floats: Floats, x: Any, y: Any, magnitude: Any) -> Any:
 
 
 def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
-    """`size^y`, and where it is right: where size and the result are normal numbers."""
+    """Return `size^y`, and whether it is right: whether size and the result are normal numbers."""
     form, integers = floats.format, floats.integers
     logarithm = _logarithm(floats, *split(floats, size, subnormal=False))
     power = _product_with(floats, logarithm, y)
@@ -126,7 +125,7 @@ def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _magnitude(floats: Floats, size: Any, y: Any) -> Any:
-    """`size^y`, for a size that is not negative."""
+    """Return `size^y`, for a size that is not negative."""
     logarithm = _logarithm(floats, *split(floats, size))
     limit = with_limits(floats, size, logarithm.high)
     power = _product_with(floats, _Pair(limit, logarithm.low), y)
@@ -139,7 +138,7 @@ def _magnitude(floats: Floats, size: Any, y: Any) -> Any:
 
 
 def _difference(floats: Floats, high: Any, low: Any) -> tuple[Any, Any]:
-    """n and e^r - 1, where `high + low` = n ln 2 + r and |r| <= ln(2) / 2."""
+    """Return n and e^r - 1, where `high + low` = n ln 2 + r and |r| <= ln(2) / 2."""
     ln2_high, ln2_low = LN2[floats.format.name]
     whole, exponent = floats.nearest_integer(floats.add(high, low), 1 / numbers.log(2))
     # The first step is exact, so that the rest is rounded where the small parts join it only.
@@ -197,13 +196,13 @@ class _Pair:
 
 
 def _sum_of(floats: Floats, large: Any, small: Any) -> _Pair:
-    """`large + small`, exactly, where |large| >= |small| or large is 0."""
+    """Return `large + small`, exactly, where |large| >= |small| or large is 0."""
     high = floats.add(large, small)
     return _Pair(high, floats.sub(small, floats.sub(high, large)))
 
 
 def _product_with(floats: Floats, a: _Pair, b: Any) -> _Pair:
-    """`a b` of a pair and a float, to about twice the digits of the format."""
+    """Return `a b` of a pair and a float, to about twice the digits of the format."""
     high = floats.mul(a.high, b)
     low = floats.fma(a.high, b, floats.negative(high))
     return _Pair(high, floats.fma(a.low, b, low))
@@ -230,7 +229,6 @@ _SMALL = {"f32": (2.0**-100, 48), "f64": (2.0**-960, 108)}
 
 
 def cbrt(x: Any) -> Any:
-    """Return the cube root."""
     floats = Floats(x.type)
     form, integers = floats.format, floats.integers
     size = floats.absolute(x)
@@ -265,7 +263,7 @@ def _inverse_root(floats: Floats, size: Any) -> Any:
     unit = 2.0**form.mantissa
     leading = integers.shr(floats.bits(size), spare)
     number = floats.from_bits(integers.disj(leading, floats.bits(floats.value(unit))))
-    # Of unit + b this is unit + c - b / 3.
+    # The root of unit + b is estimated as unit + c - b / 3.
     constant = (4 / 3 * form.bias - _BELOW) * 2.0 ** (form.mantissa - spare)
     third = floats.fma(number, -1 / 3, unit / 3 + constant + unit)
     return floats.from_bits(integers.shl(floats.bits(third), spare))

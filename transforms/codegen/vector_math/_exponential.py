@@ -75,7 +75,6 @@ _LOWEST_DIFFERENCE = {"f32": -20.0, "f64": -40.0}
 
 
 def exp(x: Any) -> Any:
-    """`e^x`."""
     floats = Floats(x.type)
     least, most = _RANGE[floats.format.name]
     exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
@@ -95,7 +94,6 @@ def exp_of_f16(x: Any) -> Any:
 
 
 def exp2(x: Any) -> Any:
-    """`2^x`."""
     floats = Floats(x.type)
     least, most = (limit / numbers.log(2) for limit in _RANGE[floats.format.name])
     bounded = floats.at_least(round(least), floats.at_most(round(most), x))
@@ -121,7 +119,7 @@ def expm1(x: Any) -> Any:
 
 
 def reduced(floats: Floats, x: Any) -> tuple[Any, Any]:
-    """n and e^r - 1, where x = n ln 2 + r and |r| <= ln(2) / 2."""
+    """Return n and e^r - 1, where x = n ln 2 + r and |r| <= ln(2) / 2."""
     high, low = LN2[floats.format.name]
     whole, exponent = floats.nearest_integer(x, 1 / numbers.log(2))
     rest = floats.fma(whole, -low, floats.fma(whole, -high, x))
@@ -188,7 +186,6 @@ class Decomposed:
 
 
 def log(x: Any) -> Any:
-    """Return the natural logarithm."""
     floats = Floats(x.type)
     return with_limits(floats, x, _natural(floats, decompose(floats, x), None))
 
@@ -202,7 +199,6 @@ def log2(x: Any) -> Any:
 
 
 def log10(x: Any) -> Any:
-    """Return the logarithm to base 10."""
     floats = Floats(x.type)
     parts = decompose(floats, x)
     high, low = _LOG10_2[floats.format.name]
@@ -238,7 +234,7 @@ def decompose(floats: Floats, x: Any) -> Decomposed:
 
 
 def split(floats: Floats, x: Any, *, subnormal: bool = True) -> tuple[Any, Any]:
-    """e, as a float, and f of a positive finite x."""
+    """Return e, as a float, and f of a positive finite x."""
     form, integers = floats.format, floats.integers
     if subnormal:
         # A subnormal number is made normal first.
@@ -268,7 +264,7 @@ def _natural(floats: Floats, parts: Decomposed, addend: Any | None) -> Any:
 
 
 def with_limits(floats: Floats, x: Any, result: Any) -> Any:
-    """`result` where x is positive and finite; -inf at 0, NaN below, inf and NaN as they are."""
+    """Return `result` for positive finite x, -inf at 0, NaN below, and x itself for inf and NaN."""
     negative = floats.below(x, 0)
     zero = floats.equal(x, 0)
     limit = floats.select(negative, floats.not_a_number, x)
@@ -310,7 +306,6 @@ _SINE = {
 
 
 def tanh(x: Any) -> Any:
-    """Return the hyperbolic tangent."""
     floats = Floats(x.type)
     bounded = floats.at_most(_ONE_FROM[floats.format.name], floats.absolute(x))
     exponent, difference = reduced(floats, floats.add(bounded, bounded))
@@ -320,7 +315,6 @@ def tanh(x: Any) -> Any:
 
 
 def sinh(x: Any) -> Any:
-    """Return the hyperbolic sine."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     half = _half_power(floats, size)
@@ -332,7 +326,6 @@ def sinh(x: Any) -> Any:
 
 
 def cosh(x: Any) -> Any:
-    """Return the hyperbolic cosine."""
     floats = Floats(x.type)
     half = _half_power(floats, floats.absolute(x))
     return floats.add(half, floats.div(0.25, half))
@@ -346,7 +339,7 @@ def _half_power(floats: Floats, size: Any) -> Any:
 
 
 def asinh(x: Any) -> Any:
-    """The inverse hyperbolic sine: `log1p(a + a^2 / (1 + sqrt(1 + a^2)))`, with the sign of x."""
+    """Return the inverse hyperbolic sine: `log1p(a + a^2 / (1 + sqrt(1 + a^2)))`, signed as x."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     near = floats.at_most(_far(floats), size)
@@ -357,7 +350,7 @@ def asinh(x: Any) -> Any:
 
 
 def acosh(x: Any) -> Any:
-    """The inverse hyperbolic cosine: `log1p(t + sqrt(t (t + 2)))` of t = x - 1; NaN below 1."""
+    """Return the inverse hyperbolic cosine: `log1p(t + sqrt(t (t + 2)))`, t = x - 1."""
     floats = Floats(x.type)
     near = floats.sub(floats.at_most(_far(floats), x), 1)
     root = math.sqrt(floats.mul(near, floats.add(near, 2)))
@@ -483,7 +476,6 @@ _ZERO_FROM = {"f32": 10.1, "f64": 27.3}
 
 
 def erf(x: Any) -> Any:
-    """Return the error function."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     near = _near(floats, x)

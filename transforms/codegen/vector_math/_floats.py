@@ -10,10 +10,6 @@ from linalg_ext.bindings import arith, ir, math, vector
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
 from linalg_ext.transforms.ir_utils.float_formats import WIDE
 
-_OLT, _OGT, _OEQ, _OGE = (
-    getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE")
-)
-
 
 class Floats:
     """Arithmetic on one vector type; Python numbers among the operands become constants.
@@ -35,25 +31,20 @@ class Floats:
         return constant(self.type, operand) if isinstance(operand, int | float) else operand
 
     def of_bits(self, pattern: int) -> Any:
-        """Return the constant with these bits."""
         return literal(self.type, hex(pattern))
 
     @property
     def infinity(self) -> Any:
-        """+inf."""
         return self.of_bits(self.format.overflow)
 
     @property
     def not_a_number(self) -> Any:
-        """A quiet NaN."""
         return self.of_bits(self.format.nan)
 
     def add(self, a: Any, b: Any) -> Any:
-        """`a + b`."""
         return arith.addf(self.value(a), self.value(b))
 
     def sub(self, a: Any, b: Any) -> Any:
-        """`a - b`."""
         return arith.subf(self.value(a), self.value(b))
 
     def negative(self, a: Any) -> Any:
@@ -61,11 +52,9 @@ class Floats:
         return arith.negf(a)
 
     def mul(self, a: Any, b: Any) -> Any:
-        """`a * b`."""
         return arith.mulf(self.value(a), self.value(b))
 
     def div(self, a: Any, b: Any) -> Any:
-        """`a / b`."""
         return arith.divf(self.value(a), self.value(b))
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
@@ -73,27 +62,24 @@ class Floats:
         return vector.fma(self.value(a), self.value(b), self.value(c))
 
     def absolute(self, a: Any) -> Any:
-        """`|a|`."""
         return math.absf(a)
 
     def copysign(self, magnitude: Any, sign: Any) -> Any:
-        """`|magnitude|` with the sign of `sign`."""
         return math.copysign(magnitude, sign)
 
     def below(self, a: Any, b: Any) -> Any:
         """`a < b`; false if either is NaN."""
-        return arith.cmpf(_OLT, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OLT, self.value(a), self.value(b))
 
     def above(self, a: Any, b: Any) -> Any:
         """`a > b`; false if either is NaN."""
-        return arith.cmpf(_OGT, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OGT, self.value(a), self.value(b))
 
     def equal(self, a: Any, b: Any) -> Any:
         """`a == b`; false if either is NaN."""
-        return arith.cmpf(_OEQ, self.value(a), self.value(b))
+        return arith.cmpf(arith.CmpFPredicate.OEQ, self.value(a), self.value(b))
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:
-        """`condition ? a : b`."""
         return arith.select(condition, self.value(a), self.value(b))
 
     def at_most(self, limit: float, a: Any) -> Any:
@@ -105,15 +91,12 @@ class Floats:
         return self.select(self.above(limit, a), limit, a)
 
     def bits(self, a: Any) -> Any:
-        """Return the bits of floats, as integers."""
         return arith.bitcast(self.integers.type, a)
 
     def from_bits(self, a: Any) -> Any:
-        """Return the floats with these bits."""
         return arith.bitcast(self.type, a)
 
     def from_integer(self, a: Any) -> Any:
-        """Signed integers as floats."""
         return arith.sitofp(self.type, a)
 
     def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
@@ -144,14 +127,13 @@ class Floats:
 
         In two steps: half the exponent is always that of a normal number.
         """
-        one = self.integers.value(1)
-        half = arith.shrsi(exponent, one)
+        unit = self.integers.value(1)
+        half = arith.shrsi(exponent, unit)
         rest = self.integers.sub(exponent, half)
         return self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(rest))
 
 
 def any_of(condition: Any) -> Any:
-    """Return whether a condition holds in any lane, as an i1."""
     type_ = condition.type
     if type_.rank != 1:
         flat = ir.VectorType.get([numbers.prod(type_.shape)], type_.element_type)

@@ -64,7 +64,6 @@ _COSINE = {
 
 
 def sin(x: Any) -> Any:
-    """Return the sine."""
     return _circular(x, _sine, math.sin)
 
 
@@ -74,7 +73,6 @@ def cos(x: Any) -> Any:
 
 
 def tan(x: Any) -> Any:
-    """Return the tangent."""
     return _circular(x, _tangent, math.tan)
 
 
@@ -241,8 +239,8 @@ def atan2(y: Any, x: Any) -> Any:
     is_steep = floats.above(height, width)
     top = floats.select(is_steep, width, height)
     bottom = floats.select(is_steep, height, width)
-    # Two infinities are as far as each other, and the angle of the origin is that of (1, 0).
-    infinities = (floats.equal(each, floats.infinity) for each in (top, bottom))
+    # Two infinities are taken for equal, and the angle of the origin is that of (1, 0).
+    infinities = (floats.equal(side, floats.infinity) for side in (top, bottom))
     at_infinity = arith.andi(*infinities)
     top = floats.select(at_infinity, 1, top)
     bottom = floats.select(arith.ori(at_infinity, floats.equal(bottom, 0)), 1, bottom)
@@ -285,7 +283,7 @@ def _arcsine(floats: Floats, x: Any) -> tuple[Any, Any]:
 
 
 def _angle(floats: Floats, top: Any, bottom: Any) -> tuple[Any, Any]:
-    """n and p, where atan(top / bottom) = n pi/4 + p, for 0 <= top <= bottom."""
+    """Return n and p, where atan(top / bottom) = n pi/4 + p, for 0 <= top <= bottom."""
     is_far = floats.above(top, floats.mul(bottom, _TAN_EIGHTH_PI))
     numerator = floats.select(is_far, floats.sub(top, bottom), top)
     ratio = floats.div(numerator, floats.select(is_far, floats.add(top, bottom), bottom))

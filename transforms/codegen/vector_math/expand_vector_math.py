@@ -80,49 +80,27 @@ from ._trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
 NAME = "linalg-ext-expand-vector-math"
 
+_FUNCTIONS = (
+    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1,
+    log, log10, log1p, log2, powf, sin, sinh, tan, tanh,
+)  # fmt: skip
 _EXPANSIONS: Mapping[str, Callable[..., Any]] = {
     "arith.remf": remf,
-    "math.acos": acos,
-    "math.acosh": acosh,
-    "math.asin": asin,
-    "math.asinh": asinh,
-    "math.atan": atan,
-    "math.atan2": atan2,
-    "math.atanh": atanh,
-    "math.cbrt": cbrt,
-    "math.cos": cos,
-    "math.cosh": cosh,
-    "math.erf": erf,
-    "math.erfc": erfc,
-    "math.exp": exp,
-    "math.exp2": exp2,
-    "math.expm1": expm1,
-    "math.log": log,
-    "math.log10": log10,
-    "math.log1p": log1p,
-    "math.log2": log2,
-    "math.powf": powf,
-    "math.sin": sin,
-    "math.sinh": sinh,
-    "math.tan": tan,
-    "math.tanh": tanh,
+    **{f"math.{function.__name__}": function for function in _FUNCTIONS},
 }
 EXPANSIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = dict.fromkeys(WIDE, _EXPANSIONS)
-"""By element type and name of the op, what builds its expansion from the op's operands."""
+"""By element type and name of the op, the function that expands it, given its operands."""
 
 _OF_ROWS = {"arith.remf", "math.cos", "math.sin", "math.tan"}
-"""Those that look at a vector as a row of elements."""
+"""The ops that are expanded on rows of elements alone."""
 
 
 @module_pass(NAME, on=_EXPANSIONS)
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, circular and hyperbolic functions and remainders on vectors."""
-    ops = filter(_is_of_vectors, operations(module, _EXPANSIONS))
-    return replace_each(NAME, ops, _expanded)
-
-
-def _is_of_vectors(op: Any) -> bool:
-    return isinstance(op.results[0].type, ir.VectorType)
+    ops = operations(module, _EXPANSIONS)
+    on_vectors = (op for op in ops if isinstance(op.results[0].type, ir.VectorType))
+    return replace_each(NAME, on_vectors, _expanded)
 
 
 def _expanded(op: Any) -> Any:
@@ -141,9 +119,12 @@ def _is_between_f16(op: Any) -> bool:
     if before is None or before.name != "arith.extf":
         return False
     after = [use.owner for use in op.results[0].uses]
-    types = [before.operands[0].type, *(each.results[0].type for each in after if each.results)]
-    is_cast = all(each.name == "arith.truncf" for each in after)
-    return is_cast and all(element_type(each) == ir.F16Type.get() for each in types)
+    types = [
+        before.operands[0].type,
+        *(op_after.results[0].type for op_after in after if op_after.results),
+    ]
+    is_cast = all(op_after.name == "arith.truncf" for op_after in after)
+    return is_cast and all(element_type(type_) == ir.F16Type.get() for type_ in types)
 
 
 def _obstacle(name: str, type_: ir.VectorType) -> str | None:

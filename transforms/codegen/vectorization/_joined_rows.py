@@ -1,8 +1,8 @@
 """Rows shorter than a few registers, added to one row: as many at a time as fill whole registers.
 
 Rows of n elements that lie one after another are one long row in which every n-th element is of the
-same column. As many registers as hold a multiple of n go along it, each with what one of its lanes
-has found so far; at the end they are combined to n elements, and these with what the result held:
+same column. As many registers as hold a multiple of n go along it, each lane
+with its partial result; at the end they are combined to n elements, and these with the old result:
 
     %sums = scf.for %at = 0 to N * n step R * lanes {      R registers, R * lanes a multiple of n
       ...                                                  each adds the elements of its own lanes
@@ -40,7 +40,7 @@ from .loop_nests import Access, Collapser, Nest, widest_bits
 from .reductions import Combiner, combiners_of, part
 
 _MOST_REGISTERS, _MOST_OF_NARROW = 12, 6
-"""For what was found so far; of machines with 32 registers, and of those with 16."""
+"""The most registers of partial results, on machines with 32 registers and on those with 16."""
 
 _BITS_OF_MANY = 512
 _FEW_REGISTERS = 4
@@ -57,8 +57,8 @@ class JoinedRows:
         combiners: how each output takes a new element.
         row: elements of a row.
         lanes: of a register.
-        period: after how many registers a column is in the same lane again.
-        registers: how many go along, a multiple of that.
+        period: the number of registers after which a column is in the same lane again.
+        registers: the number of registers, a multiple of the period.
         views: of the operands that have rows, with the rows as one.
     """
 
@@ -91,7 +91,6 @@ class JoinedRows:
 
     @property
     def _step(self) -> int:
-        """Elements of a round."""
         return self.registers * self.lanes
 
     def _all_rounds(
@@ -128,7 +127,7 @@ class JoinedRows:
     def _blocks(
         self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
     ) -> list[Any]:
-        """As `_rounds`; what blocks of rounds add up to is added with compensation."""
+        """Return the results of `_rounds` in blocks, whose sums are added with compensation."""
         adding = [at for at in range(len(self.combiners)) if self._adds_floats(at)]
         sums = [at * self.registers + register for at in adding for register in range(self.period)]
 
@@ -156,7 +155,6 @@ class JoinedRows:
         return own[: self.period]
 
     def _start(self) -> list[Any]:
-        """Neutral elements, for each output register by register."""
         return [
             combine.neutral(row_type(self.lanes, access.memref.type.element_type))
             for combine, access in zip(self.combiners, self.nest.writes, strict=True)
@@ -202,11 +200,11 @@ class JoinedRows:
             pass_ = Pass(self.lanes, arith.addi(at, index(first)), mask, False)
             places = range(register, len(carried), self.registers)
             old = [carried[place] for place in places]
+            shared = [value[register] if isinstance(value, list) else value for value in known]
             values = [
-                self._operand(member, number, each[register] if isinstance(each, list) else each,
-                              pass_, old)
-                for number, each in enumerate(known)
-            ]  # fmt: skip
+                self._operand(member, number, value, pass_, old)
+                for number, value in enumerate(shared)
+            ]
             new = computed(member, self.depth + 1, values, pass_)
             for place, before, value in zip(places, old, new, strict=True):
                 partial[place] = value if mask is None else arith.select(mask, value, before)
@@ -224,13 +222,13 @@ class JoinedRows:
         return load_row(self.views[at], where, pass_.lanes, pass_.mask)
 
     def _after(self, member: Member, partial: Sequence[Any]) -> None:
-        """Combine the registers to rows, and these with what the outputs held."""
+        """Combine the registers to rows, and these with the old elements of the outputs."""
         for number, (combine, access) in enumerate(
             zip(self.combiners, self.nest.writes, strict=True)
         ):
             own = partial[number * self.registers : (number + 1) * self.registers]
-            lanes, *others = self._periods(number, own)
-            for register in others:
+            lanes, *later_registers = self._periods(number, own)
+            for register in later_registers:
                 size = lanes.type.shape[0] + self.lanes
                 lanes = vector.shuffle(lanes, register, list(range(size)))
             rows = [
@@ -256,8 +254,8 @@ def joined_rows(
         vector_bits: of a register.
         collapser: makes the views.
     """
-    (first, *others) = nests
-    if others or first.rank < depth + 2 or first.is_parallel[depth] or first.loads:
+    (first, *siblings) = nests
+    if siblings or first.rank < depth + 2 or first.is_parallel[depth] or first.loads:
         return None
     nest = with_one_row(first, depth, collapser)
     if nest is None:
@@ -317,7 +315,6 @@ def _is_in_rows(nest: Nest, depth: int) -> bool:
 
 
 def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
-    """Combine rows to one, in pairs."""
     if len(rows) == 1:
         return rows[0]
     half = len(rows) // 2

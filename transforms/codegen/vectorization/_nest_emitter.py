@@ -1,4 +1,4 @@
-"""From nests to loops: what is shared, what is collapsed, what shrinks to a row.
+"""The emission of nests as loops that are shared and collapsed, with buffers cut to a row.
 
 Two nests may share loop `depth` where no iteration of the one depends on other iterations of the
 other. They must touch the same slices of any memory that both touch, and one of them writes.
@@ -14,11 +14,11 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.analysis.buffers import are_apart, buffer_of, may_alias
-from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, part_of
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
 from linalg_ext.transforms.ir_utils.tensor_loops import either
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 
 from ._joined_rows import joined_rows, with_one_row
 from ._vector_loop import VectorLoop, fence
@@ -49,10 +49,9 @@ class NestEmitter:
         """True where the loops have non-temporal stores."""
 
     def emit(self) -> None:
-        """Emit the loops and erase the nests."""
         last = self._nests[-1].op
         with last.location, ir.InsertionPoint(last):
-            # What all loops need stands before this.
+            # Views and buffers of all loops stand before this op.
             self._anchor = index(0).owner.operation
             self._collapser = Collapser(self._anchor)
             self._emit(self._nests, 0, ())
@@ -68,8 +67,8 @@ class NestEmitter:
         for group in _partition(nests, depth):
             group = self._collapsed(group, depth)
             if group.is_innermost:
-                (nest, *others) = group.nests
-                if not others and _is_block_copy(nest, depth):
+                (nest, *siblings) = group.nests
+                if not siblings and _is_block_copy(nest, depth):
                     _copy_row(nest, ivs)
                 else:
                     self._emit_vectors(group, depth, [ivs])
@@ -106,7 +105,6 @@ class NestEmitter:
         either(are_many, lambda: emitted(self._emit_blocks), lambda: emitted(self._emit_all), [])
 
     def _emit_all(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any) -> None:
-        """Emit all rounds of loop `depth`, one after another."""
         few = nests[0].static_extent(depth)
         if self._adds_rows(nests, depth) and few is not None and few <= ROWS_AT_ONCE:
             self._emit_rows(nests, depth, ivs, [index(row) for row in range(few)])
@@ -116,7 +114,6 @@ class NestEmitter:
     def _emit_range(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], low: Any, high: Any
     ) -> None:
-        """Emit the rounds of loop `depth` from one to another."""
         if not self._adds_rows(nests, depth):
             self._emit_loop(nests, depth, ivs, low, high)
             return
@@ -156,19 +153,19 @@ class NestEmitter:
             low = outer.induction_variable
             high = arith.minui(arith.addi(low, block), size)
             for sum_ in sums.values():
-                self._emit_op(sum_.begin())
+                self._emit_op(sum_.clear_parts())
             changed = nest.with_accesses(parts, nest.is_parallel)
             self._emit_range([changed], depth, ivs, low, high)
             for sum_ in sums.values():
-                self._emit_op(sum_.add())
+                self._emit_op(sum_.add_parts())
             scf.YieldOp([])
         for sum_ in sums.values():
             # Not before the loop that reads it: memory that no other op uses is not written.
             with ir.InsertionPoint(outer):
-                self._emit_op(sum_.forget())
+                self._emit_op(sum_.clear_errors())
 
     def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
-        """Return buffers for what the loops below `depth` write to an output."""
+        """Return buffers for the elements of an output that the loops below `depth` write."""
         access = nest.operands[at]
         type_ = access.memref.type
         below = [axis for axis, dim in enumerate(access.dims) if dim is not None and dim > depth]
@@ -188,10 +185,10 @@ class NestEmitter:
             for axis, dim in enumerate(access.dims)
             if axis not in below
         }
-        return PartialSums(part_of(access.memref, offsets), parts, errors)
+        return PartialSums(subview_at(access.memref, offsets), parts, errors)
 
     def _emit_op(self, op: Any) -> None:
-        """Emit a structured op that was just made, where it is one for vectors."""
+        """Emit a structured op that was just built, if it can be a nest."""
         nest = read_nest(op)
         if isinstance(nest, Nest) and not nest.is_crossed:
             NestEmitter([nest], self._vector_bits).emit()
@@ -244,8 +241,8 @@ class NestEmitter:
 
         Several rows in one round then save loads and stores of it.
         """
-        (nest, *others) = nests
-        if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
+        (nest, *siblings) = nests
+        if siblings or nest.rank != depth + 2 or nest.is_parallel[depth]:
             return False
         return (
             nest.is_parallel[depth + 1]
@@ -266,7 +263,7 @@ class NestEmitter:
         return group
 
     def _with_rows(self, nests: Sequence[Nest], depth: int) -> list[Nest]:
-        """Return the nests with each buffer that only they use cut down to what one round needs."""
+        """Return the nests with their private buffers cut down to the slice of one round."""
         changed = list(nests)
         for memory, accesses in _by_memref(nests).items():
             axis = _sliced_axis(accesses, depth)
@@ -289,9 +286,9 @@ class NestEmitter:
         unused: set[Any] = set()
         for memory, accesses in _by_memref(group.nests).items():
             written_first = next(
-                memory not in [each.memref for each in nest.reads]
+                memory not in [access.memref for access in nest.reads]
                 for nest in group.nests
-                if any(each.memref == memory for each in nest.accesses)
+                if any(access.memref == memory for access in nest.accesses)
             )
             aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
             if written_first and aligned and self._is_private(accesses[0], group.nests):
@@ -323,16 +320,16 @@ class NestEmitter:
         shape[axis] = 1
         with ir.InsertionPoint(self._anchor):
             sizes = [
-                memref.dim(memory, index(each))
-                for each in range(type_.rank)
-                if each != axis and type_.is_dynamic_dim(each)
+                memref.dim(memory, index(dim))
+                for dim in range(type_.rank)
+                if dim != axis and type_.is_dynamic_dim(dim)
             ]
             small_type = ir.MemRefType.get(shape, type_.element_type, None, type_.memory_space)
             self._shrunk[allocation] = memref.alloc(small_type, sizes, [], alignment=64)
         return self._shrunk[allocation]
 
     def _clean_up(self) -> None:
-        """Free the smaller buffers where the larger ones were freed; erase what has no uses."""
+        """Free the smaller buffers where the larger ones were freed; erase unused ops."""
         self._collapser.erase_unused_views()
         for allocation, small in self._shrunk.items():
             releases = [
@@ -344,7 +341,7 @@ class NestEmitter:
                 self._release(allocation, small, releases)
 
     def _release(self, allocation: Any, small: Any, releases: Sequence[Any]) -> None:
-        is_used = small != allocation and any(True for _ in small.uses)
+        is_used = small != allocation and not is_unused(small)
         for release in releases:
             if is_used:
                 with release.location, ir.InsertionPoint(release):
@@ -421,7 +418,7 @@ def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
                 break
             run.append(nest)
     while len(run) > 1 and run[-1].rank == depth + 1:
-        run.pop()  # what follows the last row is better off in a loop of its own
+        run.pop()  # a nest after the last row is quicker in a loop of its own
     if not any(nest.rank > depth + 1 for nest in run):
         return None
     return _Group(tuple(run), is_innermost=False)
@@ -430,10 +427,12 @@ def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
 def _inner_group(nests: Sequence[Nest], depth: int) -> _Group:
     run = [nests[0]]
     for nest in nests[1:]:
-        if nest.rank > depth + 1 or not all(_may_share_inner(each, nest, depth) for each in run):
+        if nest.rank > depth + 1 or not all(
+            _may_share_inner(earlier, nest, depth) for earlier in run
+        ):
             break
         run.append(nest)
-    while len(run) > 1 and run[-1].rank <= depth and any(each.rank > depth for each in run):
+    while len(run) > 1 and run[-1].rank <= depth and any(nest.rank > depth for nest in run):
         run.pop()
     return _Group(tuple(run), is_innermost=True)
 
@@ -490,12 +489,14 @@ def _phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
     """Return the reads and writes of a nest before, in each step of, and after loop `depth`."""
     if nest.rank <= depth:
         return _touched(nest), ([], []), ([], [])
-    in_rounds = [*(each for each in nest.reads if depth in each.dims), *nest.loads]
-    written = [each for each in nest.writes if depth in each.dims]
-    results = [each for each in nest.writes if depth not in each.dims]
+    in_rounds = [*(access for access in nest.reads if depth in access.dims), *nest.loads]
+    written = [access for access in nest.writes if depth in access.dims]
+    results = [access for access in nest.writes if depth not in access.dims]
     begins_with_old = nest.reduction is not None and nest.reduction.begins_with_old
-    keys = set() if begins_with_old else {each.key for each in results}
-    before = [each for each in nest.reads if depth not in each.dims and each.key not in keys]
+    keys = set() if begins_with_old else {access.key for access in results}
+    before = [
+        access for access in nest.reads if depth not in access.dims and access.key not in keys
+    ]
     return (before, []), (in_rounds, written), (results, results)
 
 
@@ -504,20 +505,20 @@ def _touched(nest: Nest) -> _Touched:
 
 
 def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]]:
-    """Return pairs of accesses of what may be one memory, one of which writes it."""
+    """Return pairs of accesses that may be to one memory, one of which writes it."""
     (reads, writes), (later_reads, later_writes) = earlier, later
     pairs = [(a, b) for a in writes for b in (*later_reads, *later_writes)]
     pairs += [(a, b) for a in reads for b in later_writes]
     return [(a, b) for a, b in pairs if may_alias(a.buffer, b.buffer)]
 
 
-def _same_extent(one: Nest, other: Nest, dim: int) -> bool:
+def _same_extent(earlier: Nest, later: Nest, dim: int) -> bool:
     """Return whether a loop is known to have the same trip count in both nests."""
-    static = one.static_extent(dim), other.static_extent(dim)
+    static = earlier.static_extent(dim), later.static_extent(dim)
     if None not in static:
         return static[0] == static[1]
-    sizes = {_size(*each) for each in one.extents(dim)}
-    return not sizes.isdisjoint(_size(*each) for each in other.extents(dim))
+    sizes = {_size(*extent) for extent in earlier.extents(dim)}
+    return not sizes.isdisjoint(_size(*extent) for extent in later.extents(dim))
 
 
 def _size(memory: Any, axis: int) -> Any:
@@ -546,7 +547,7 @@ def _is_block_copy(nest: Nest, depth: int) -> bool:
     (written,) = targets if len(targets) == 1 else (None,)
     if not isinstance(source, Access) or not isinstance(written, Access):
         return False
-    (end,) = [each.operation for each in nest.body.operations][-1:]
+    (end,) = ops_of(nest.body)[-1:]
     if end.operands[0] != nest.body.arguments[0] or source.buffer == written.buffer:
         return False
     if any(depth not in access.dims for access in (source, written)):
@@ -566,7 +567,7 @@ def _copy_row(nest: Nest, ivs: Sequence[Any]) -> None:
     the lines that it overwrites, which loads and stores of vectors do.
     """
     rows = (
-        part_of(access.memref, dict(enumerate(access.indices((*ivs, None))[:-1])))
+        subview_at(access.memref, dict(enumerate(access.indices((*ivs, None))[:-1])))
         for access in nest.operands
     )
     memref.copy(*rows)

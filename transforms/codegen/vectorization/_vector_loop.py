@@ -61,8 +61,8 @@ class VectorLoop:
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
-        added: outputs that all members, one nest at several positions, add to: what they add is
-            added up before it is added to what is there.
+        added: outputs that all members, one nest at several positions, add to: the values are
+            added up before they are added to the old elements.
     """
 
     def __init__(
@@ -81,14 +81,13 @@ class VectorLoop:
         self._members = members
         self._depth = depth
         self._unused = unused
-        self._loops = [each.nest for each in members if each.nest.rank > depth]
+        self._loops = [member.nest for member in members if member.nest.rank > depth]
         self._scalars: dict[tuple[int, int], Any] = {}
         self._lanes = 1
         self.streams = False
         """True where the loop has non-temporal stores."""
 
     def emit(self) -> None:
-        """Emit what is done before, the loops, and what is done after."""
         for number, member in enumerate(self._members):
             self._before(number, member)
         if not self._loops:
@@ -113,16 +112,16 @@ class VectorLoop:
             low = whole
         if not is_same(low, high):
             carried = self._rest(index(low), size, lanes, carried, static)
-        # Where there was no loop the row is empty.
+        # An empty row has no loop.
         self._after(self._start(1) if carried is None else carried)
 
     def _shape(self, static: int | None) -> tuple[int, int]:
-        """Return the number of lanes of a register, and the number of registers in a round."""
+        """Return the lanes of a register, and the number of registers in a round."""
         lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
         looks_up = any(nest.loads for nest in self._loops)
         unroll = _UNROLL_FUNCTIONS if functions or looks_up else _UNROLL
-        if any(is_truth(each.memref.type) for nest in self._loops for each in nest.accesses):
+        if any(is_truth(access.memref.type) for nest in self._loops for access in nest.accesses):
             unroll = max(1, min(unroll, self._vector_bits // 8 // lanes))
         if self._most_lanes is not None:
             return self._most_lanes, 1
@@ -150,12 +149,12 @@ class VectorLoop:
             return False
         if not self._is_row(access) or not _is_beyond_caches(access, lanes, self._vector_bits):
             return False
-        if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
+        if any(read.memref == access.memref for nest in self._loops for read in nest.reads):
             return False
-        return {each.memref for nest in self._loops for each in nest.writes} == {access.memref}
+        return {write.memref for nest in self._loops for write in nest.writes} == {access.memref}
 
     def _before(self, number: int, member: Member) -> None:
-        """Load what does not change in the loop; run what has no loop."""
+        """Load the values that are invariant in the loop; emit the nests that have no loop."""
         nest = member.nest
         values: list[Any] = []
         for at, operand in enumerate(nest.operands):
@@ -184,7 +183,6 @@ class VectorLoop:
         return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
 
     def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
-        """Yield the members that the loop reduces, and how."""
         for number, member in enumerate(self._members):
             if member.nest.rank > self._depth and member.nest.reduction is not None:
                 yield number, member, member.nest.reduction
@@ -195,12 +193,12 @@ class VectorLoop:
             nest = member.nest
             places = range(nest.inputs, len(nest.operands))
             old = [self._scalars[number, at] for at in places] if reduction.begins_with_old else []
-            types = [each.memref.type.element_type for each in nest.writes]
+            types = [access.memref.type.element_type for access in nest.writes]
             values += reduction.start(types, old, lanes)
         return values
 
     def _narrowed(self, carried: Sequence[Any], lanes: int) -> list[Any]:
-        """Return the same with `lanes` elements to a vector."""
+        """Return the partial reductions with `lanes` elements to a vector."""
         rest, values = list(carried), []
         for _, member, reduction in self._reductions():
             count = len(member.nest.writes)
@@ -226,7 +224,7 @@ class VectorLoop:
         return self._rounds(index(low), index(high), lanes, masked, carried)
 
     def _are_long_sums(self) -> list[bool]:
-        """For each vector of the reductions whether it adds up floats."""
+        """Return for each vector of the reductions whether it adds up floats."""
         return [
             isinstance(reduction, Sums)
             and reduction.combiners[at].adds_floats(access.memref.type.element_type)
@@ -254,7 +252,7 @@ class VectorLoop:
     def _rounds(
         self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
     ) -> list[Any]:
-        """As `_loop`, of rounds one after another."""
+        """Emit `_loop` with rounds one after another."""
         loop = scf.ForOp(low, high, index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
@@ -278,7 +276,7 @@ class VectorLoop:
         def rounds() -> list[Any]:
             if not any(self._are_long_sums()):
                 return one_block()
-            # A row of one block does without what more of them need, a short one most of all.
+            # A row of one block has no totals to add with compensation.
             are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
             return either(are_many, blocks, one_block, start)
 
@@ -300,8 +298,14 @@ class VectorLoop:
         if static is not None and not (may_repeat and static >= lanes):
             return self._round(masked, before)
         start = arith.subi(size, index(lanes))
-        seen = first_lanes(lanes, arith.subi(at, start))
-        last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
+        repeated_lanes = first_lanes(lanes, arith.subi(at, start))
+        last = Pass(
+            lanes,
+            start,
+            None,
+            False,
+            fresh=arith.xori(repeated_lanes, constant(repeated_lanes.type, 1)),
+        )
         if static is not None:
             return self._round(last, before)
 
@@ -322,20 +326,20 @@ class VectorLoop:
             return False
         if static is None and any(nest.has_functions for nest in self._loops):
             return False  # a short row needs the mask, and both would be much code
-        rows = [[each for each in nest.writes if self._is_row(each)] for nest in self._loops]
-        written = [each for writes in rows for each in writes]
+        rows = [[access for access in nest.writes if self._is_row(access)] for nest in self._loops]
+        written = [access for writes in rows for access in writes]
         before: set[Any] = set()
         for nest, writes in zip(self._loops, rows, strict=True):
             for access in nest.reads:
                 is_old = self._is_row(access) and access.key not in before
-                if is_old and any(may_alias(access.buffer, each.buffer) for each in written):
+                if is_old and any(may_alias(access.buffer, write.buffer) for write in written):
                     return False  # a round before has put its result there
-            before.update(each.key for each in writes)
+            before.update(access.key for access in writes)
         return True
 
     def _round(self, pass_: Pass, carried: list[Any]) -> list[Any]:
         yielded: list[Any] = []
-        taken = pass_.mask if pass_.fresh is None else pass_.fresh
+        new_lanes = pass_.mask if pass_.fresh is None else pass_.fresh
         for number, member in enumerate(self._members):
             nest = member.nest
             if nest.rank <= self._depth:
@@ -352,7 +356,7 @@ class VectorLoop:
                     self._keep(member, access, value, pass_)
                 continue
             for before, value in zip(old, results, strict=True):
-                kept = value if taken is None else arith.select(taken, value, before)
+                kept = value if new_lanes is None else arith.select(new_lanes, value, before)
                 yielded.append(kept)
         past_caches = self._vector_bits // 8 if pass_.streams else None
         for at, combine in self._added.items():
@@ -368,7 +372,6 @@ class VectorLoop:
     def _results(
         self, member: Member, values: Sequence[Any], pass_: Pass, old: Sequence[Any]
     ) -> list[Any]:
-        """Return a member's results in one round, given its operands and partial reductions."""
         reduction = member.nest.reduction
         if not isinstance(reduction, FirstBest):
             return computed(member, self._depth, values, pass_)
@@ -418,7 +421,7 @@ class VectorLoop:
             yield access.indices((*self._members[0].ivs, at))
 
     def _keep(self, member: Member, access: Access, value: Any, pass_: Pass) -> None:
-        """Note a result: later members read it from here, and the round ends with its store."""
+        """Register a result: later members read it, and the round ends with its store."""
         key = self._key(member, access)
         pass_.rows[key] = as_row(value, pass_.lanes)
         if access.memref not in self._unused:
@@ -430,7 +433,7 @@ class VectorLoop:
         return access.memref, tuple(None if dim is None else places[dim] for dim in access.dims)
 
     def _after(self, carried: Sequence[Any]) -> None:
-        """Combine what the reductions found with what their outputs held."""
+        """Combine the reductions with the old elements of the outputs."""
         rest = list(carried)
         for _, member, reduction in self._reductions():
             accesses = member.nest.writes
@@ -456,7 +459,7 @@ def _is_beyond_caches(access: Access, lanes: int, vector_bits: int) -> bool:
     strides, _ = type_.get_strides_and_offset()
     if any(type_.is_dynamic_stride_or_offset(stride) for stride in strides):
         return False
-    # Of a slice, the other slices are written at about the same time.
+    # The other slices of the whole buffer are written at about the same time.
     whole = access.buffer.value.type if access.buffer.value.type.has_static_shape else type_
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:

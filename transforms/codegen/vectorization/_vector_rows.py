@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen.base.blocked_sums import compensated, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import add_compensated, negative_zero
 from linalg_ext.transforms.codegen.base.transposition import transposed
 from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
 from .loop_nests import LOAD, Nest, is_in_rows
 
@@ -41,12 +41,12 @@ class Pass:
 
     Attributes:
         lanes: elements of a vector.
-        at: where the vector begins in the row.
-        mask: which elements are in the row; None for all.
+        at: the position of the first lane in the row.
+        mask: the elements that are in the row; None for all.
         streams: whether vectors are whole and aligned in the memory that is streamed to.
-        fresh: which elements no round before had; None for all that the mask leaves.
-        rows: vectors that were loaded or computed, by what they are the elements of.
-        stores: those that are to be stored, and where.
+        fresh: the elements that no earlier round had; None for all in the mask.
+        rows: vectors that were loaded or computed, by their memory and positions.
+        stores: the vectors to store, and their positions.
     """
 
     lanes: int
@@ -76,33 +76,33 @@ def of_body(
     depth: int,
     values: Sequence[Any],
     pass_: Pass | None,
-    wanted: Sequence[Any],
+    requested: Sequence[Any],
 ) -> list[Any]:
-    """As `computed`, for values of the body that do not depend on operands that are None."""
+    """Compute values of the body that do not depend on operands that are None."""
     body = member.nest.body
     known: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
     outputs = list(body.arguments)[member.nest.inputs :]
-    for op in (each.operation for each in body.operations):
+    for op in ops_of(body):
         if op.name == "linalg.yield":
             break
         if any(value in known and known[value] is None for value in op.operands):
             known.update(dict.fromkeys(op.results))
             continue
         if op.name == "linalg.index":
-            made = [_position(member, depth, op, pass_)]
+            results = [_position(member, depth, op, pass_)]
         elif op.name == LOAD and pass_ is not None:
-            made = [_loaded(op, known, pass_)]
+            results = [_loaded(op, known, pass_)]
         else:
-            made = on_rows(op, _old_last(op, outputs), known)
-        known.update(zip(op.results, made, strict=True))
-    return [known.get(value, value) for value in wanted]
+            results = on_rows(op, _old_last(op, outputs), known)
+        known.update(zip(op.results, results, strict=True))
+    return [known.get(value, value) for value in requested]
 
 
 def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
-    """Return the operands of an op; of an extremum of floats what an output held is the last.
+    """Return the operands of an op; the old output is the last operand of an extremum of floats.
 
-    LLVM selects the first where it is NaN. Of what was loaded from where the result goes it would
-    make a store under a mask, which some machines do element by element.
+    LLVM selects the first where it is NaN. If that was loaded from where the result goes, the store
+    would get a mask, which some machines store element by element.
     """
     operands = list(op.operands)
     return operands[::-1] if op.name in _EXTREMA and operands[0] in outputs else operands
@@ -134,7 +134,6 @@ _FAR = 1 << 47
 
 
 def row_type(lanes: int, element: Any) -> Any:
-    """Return the type of a vector."""
     return ir.VectorType.get([lanes], element)
 
 
@@ -180,7 +179,7 @@ def gather_row(source: Any, places: Sequence[Any], lanes: int, mask: Any | None)
 
 
 def _as_line(source: Any, offset: Any) -> Any:
-    """Return a memref as one axis without an end: its elements, and what lies between them."""
+    """Return a memref as one axis without an end: its elements and the gaps between them."""
     open_ = ir.ShapedType.get_dynamic_stride_or_offset()
     gap = ir.ShapedType.get_dynamic_size()
     type_ = ir.MemRefType.get(
@@ -201,12 +200,12 @@ def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> lis
         places: where `count` elements lie side by side, for each lane.
         count: how many vectors.
     """
-    seen = _as_bytes(source) if is_truth(source.type) else source
-    element = seen.type.element_type
+    loadable = _as_bytes(source) if is_truth(source.type) else source
+    element = loadable.type.element_type
     type_ = row_type(count, element)
-    # Some machines know a float only by converting it; what moves here is its bits.
+    # The bits are moved: some machines would convert narrow floats.
     bits = row_type(count, ir.IntegerType.get_signless(element.width))
-    columns = [arith.bitcast(bits, vector.load(type_, seen, where)) for where in places]
+    columns = [arith.bitcast(bits, vector.load(type_, loadable, where)) for where in places]
     rows = [
         arith.bitcast(row_type(len(columns), element), row)
         for row in transposed(columns, count, vector.shuffle)
@@ -238,7 +237,6 @@ def store_row(
 
 
 def is_truth(type_: Any) -> bool:
-    """Return whether a memref is of truth values."""
     return str(type_.element_type) == "i1"
 
 
@@ -257,7 +255,7 @@ def _as_truth(bytes_: Any) -> Any:
 
 
 def first_lanes(lanes: int, count: Any) -> Any:
-    """Return the first `count` lanes."""
+    """Return the mask of the first `count` lanes."""
     return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
 
 
@@ -269,13 +267,12 @@ def whole_steps(low: Any, high: Any, step: int) -> Any:
     return arith.subi(high, arith.remui(rest, index(step)))
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(first: Any, second: Any) -> bool:
     """Return whether two positions are known to be equal: as numbers, or as one SSA value."""
-    return type(one) is type(other) and bool(one == other)
+    return type(first) is type(second) and bool(first == second)
 
 
 def size_of(nest: Nest, dim: int) -> Any:
-    """Return the length of a loop, as a value."""
     static = nest.static_extent(dim)
     if static is not None:
         return index(static)
@@ -298,11 +295,11 @@ def in_blocks(
         starts: the values that the loop carries.
         sums: the numbers of those that are sums of floats.
         block: emits the rounds from one index to another, given the carried values; returns the
-            new ones, and for sums what the block adds up to.
+            new ones, and for sums those of the block alone.
         is_even: True where the last block is as long as the others.
     """
     low, high, step = bounds
-    errors = [nothing(starts[at].type) for at in sums]
+    errors = [negative_zero(starts[at].type) for at in sums]
     outer = scf.ForOp(index(low), index(high), index(step), [*starts, *errors])
     with ir.InsertionPoint(outer.body):
         begin, carried = outer.induction_variable, list(outer.inner_iter_args)
@@ -312,6 +309,6 @@ def in_blocks(
             end = arith.minui(end, index(high))
         values = block(begin, end, totals)
         for place, at in enumerate(sums):
-            values[at], errors[place] = compensated(totals[at], errors[place], values[at])
+            values[at], errors[place] = add_compensated(totals[at], errors[place], values[at])
         scf.YieldOp([*values, *errors])
     return list(outer.results)[: len(starts)]

@@ -37,7 +37,7 @@ after:
     }
 
 A structured op carries nothing from one element to the next: as one, a row of N takes N * N steps.
-What the condition means is not told by its form: it is computed for every pair of positions.
+A condition is not judged by its form: it is computed for every pair of positions.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
-    evaluated,
-    grid,
+    is_plain,
     loops_of,
+    plain_sizes,
+    positions_met,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import computed_anew, parallel_loops
@@ -82,7 +83,7 @@ def _chooses_by_position(op: Any) -> bool:
     """Return whether an op on tensors reduces one loop, and selects by a loop's position."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
-    ops = [each.operation.name for each in op.regions[0].blocks[0].operations]
+    ops = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
     return parallel_loops(op).count(False) == 1 and {"linalg.index", "arith.select"} <= set(ops)
 
 
@@ -91,13 +92,13 @@ class _Prefixes:
     """A reduction over prefixes.
 
     Attributes:
-        op: it.
-        maps: of its operands.
-        step: what it does for each element.
+        op: the op.
+        maps: the indexing maps of its operands.
+        step: its step for each element.
         along: the loop over the elements of the result.
-        reduced: the loop over what stands before them.
-        sizes: of the loops.
-        is_backward: whether it is over what stands after them.
+        reduced: the loop over the elements before each of them.
+        sizes: the sizes of the loops.
+        is_backward: whether the reduction is over suffixes instead.
     """
 
     op: Any
@@ -114,19 +115,14 @@ def _read(op: Any) -> _Prefixes | str:
     if isinstance(step, str):
         return step
     maps = indexing_maps(op)
-    if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
+    if not all(map(is_plain, maps)):
         return "an operand is not read along plain loops"
-    if not all(_is_static(value) for value in op.operands):
-        return "the sizes are not known"
-    sizes = {
-        each.name: value.type.get_dim_size(place)
-        for value, map_ in zip(op.operands, maps, strict=True)
-        for place, each in enumerate(map_.results)
-        if isinstance(each, AffineDim)
-    }
+    sizes = plain_sizes(op, maps)
+    if isinstance(sizes, str):
+        return sizes
     dims = maps[0].dims
     asked = {loop for condition in step.conditions for loop in loops_of(condition)}
-    written = {each.name for each in maps[-1].results if isinstance(each, AffineDim)}
+    written = {index.name for index in maps[-1].results if isinstance(index, AffineDim)}
     reduced = [dims[loop] for loop in asked if dims[loop] not in written]
     along = [dims[loop] for loop in asked if dims[loop] in written]
     if len(asked) != 2 or len(reduced) != 1 or sizes.keys() != set(dims) or 0 in sizes.values():
@@ -140,51 +136,36 @@ def _read(op: Any) -> _Prefixes | str:
     return prefixes
 
 
-def _is_static(value: Any) -> bool:
-    return not isinstance(value.type, ir.ShapedType) or value.type.has_static_shape
-
-
 def _direction(
     step: ConditionalStep, dims: Sequence[str], along: str, reduced: str, sizes: Mapping[str, int]
 ) -> bool | None:
     """Return the direction of a scan: True for suffixes, False for prefixes, None for neither."""
     size = sizes[along]
-    places = {dims.index(reduced): sizes[reduced], dims.index(along): size}
-    positions = grid(places)
-    if positions is None or sizes[reduced] != size:
+    if sizes[reduced] != size:
         return None
-    selected = np.ones((size, size), bool)
-    for condition in step.conditions:
-        holds = evaluated(condition, positions)
-        if holds is None:
-            return None
-        selected = selected & holds
+    met = positions_met(step.conditions, {dims.index(loop): size for loop in (reduced, along)})
     upper = np.triu(np.ones((size, size), bool))
-    if np.array_equal(selected, upper):
+    if np.array_equal(met, upper):
         return False
-    return True if np.array_equal(selected, upper.T) else None
+    return True if np.array_equal(met, upper.T) else None
 
 
 def _changes_nothing_elsewhere(prefixes: _Prefixes) -> bool:
     """Return whether the elements for which no condition holds leave the result unchanged."""
     step, name = prefixes.step, prefixes.step.combiner.name
     if step.is_neutral_elsewhere:
-        return not _reads(prefixes, prefixes.along)
+        return all(AffineDim(prefixes.along) not in map_.results for map_ in prefixes.maps[:-1])
     if name not in _CHOOSING:
         return False
     arguments = list(prefixes.op.regions[0].blocks[0].arguments)
     if step.value not in arguments or step.otherwise not in arguments:
         return False
-    taken, kept = arguments.index(step.value), arguments.index(step.otherwise)
-    renamed = [AffineDim(prefixes.along) if each == AffineDim(prefixes.reduced) else each
-               for each in prefixes.maps[taken].results]  # fmt: skip
-    is_own = prefixes.op.operands[taken] == prefixes.op.operands[kept]
-    at_along = AffineDim(prefixes.along) in prefixes.maps[taken].results
-    return is_own and not at_along and list(prefixes.maps[kept].results) == renamed
-
-
-def _reads(prefixes: _Prefixes, loop: str) -> bool:
-    return any(AffineDim(loop) in map_.results for map_ in prefixes.maps[:-1])
+    selected, unselected = arguments.index(step.value), arguments.index(step.otherwise)
+    renamed = [AffineDim(prefixes.along) if index == AffineDim(prefixes.reduced) else index
+               for index in prefixes.maps[selected].results]  # fmt: skip
+    is_own = prefixes.op.operands[selected] == prefixes.op.operands[unselected]
+    at_along = AffineDim(prefixes.along) in prefixes.maps[selected].results
+    return is_own and not at_along and list(prefixes.maps[unselected].results) == renamed
 
 
 def _carried(op: Any) -> Any:
@@ -193,9 +174,9 @@ def _carried(op: Any) -> Any:
         return prefixes
     (output,) = split_operands(prefixes.op)[1]
     outer = [
-        each.name
-        for each in prefixes.maps[-1].results
-        if isinstance(each, AffineDim) and each.name != prefixes.along
+        index.name
+        for index in prefixes.maps[-1].results
+        if isinstance(index, AffineDim) and index.name != prefixes.along
     ]
 
     def row(positions: list[Any], carried: list[Any]) -> list[Any]:
@@ -205,41 +186,41 @@ def _carried(op: Any) -> Any:
 
 
 def _row(prefixes: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
-    """`total` with the prefixes along one row."""
+    """Return `total` with the prefixes along one row."""
     size = prefixes.sizes[prefixes.along]
     start = index(size - 1 if prefixes.is_backward else 0)
-    first = _taken(prefixes, {**places, prefixes.along: start, prefixes.reduced: start})
-    total = _put(prefixes, {**places, prefixes.along: start}, first, total)
+    first = _scanned_value(prefixes, {**places, prefixes.along: start, prefixes.reduced: start})
+    total = _inserted(prefixes, {**places, prefixes.along: start}, first, total)
 
     def step(at: Any, carried: list[Any]) -> list[Any]:
         so_far, part = carried
         if prefixes.is_backward:
             at = arith.subi(index(size - 1), at)
-        here = {**places, prefixes.along: at, prefixes.reduced: at}
-        so_far = _combined(prefixes, so_far, _taken(prefixes, here))
-        return [so_far, _put(prefixes, here, so_far, part)]
+        at_element = {**places, prefixes.along: at, prefixes.reduced: at}
+        so_far = _combined(prefixes, so_far, _scanned_value(prefixes, at_element))
+        return [so_far, _inserted(prefixes, at_element, so_far, part)]
 
     return counted(1, size, [first, total], step)[1]
 
 
-def _put(prefixes: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
+def _inserted(prefixes: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
     at = _at(prefixes.maps[-1], places)
     combined = _combined(prefixes, tensor.extract(total, at), value)
     return tensor.InsertOp(combined, total, at).result
 
 
 def _at(map_: AffineMap, places: Mapping[str, Any]) -> list[Any]:
-    return [places[each.name] for each in map_.results if isinstance(each, AffineDim)]
+    return [places[index.name] for index in map_.results if isinstance(index, AffineDim)]
 
 
-def _taken(prefixes: _Prefixes, places: Mapping[str, Any]) -> Any:
+def _scanned_value(prefixes: _Prefixes, places: Mapping[str, Any]) -> Any:
     """Emit the value at one position that the scan combines."""
     body = prefixes.op.regions[0].blocks[0]
     inputs, _ = split_operands(prefixes.op)
     known = {}
-    for argument, given, map_ in zip(body.arguments, inputs, prefixes.maps, strict=False):
-        is_tensor = isinstance(given.type, ir.ShapedType)
-        known[argument] = tensor.extract(given, _at(map_, places)) if is_tensor else given
+    for argument, operand, map_ in zip(body.arguments, inputs, prefixes.maps, strict=False):
+        is_tensor = isinstance(operand.type, ir.ShapedType)
+        known[argument] = tensor.extract(operand, _at(map_, places)) if is_tensor else operand
     return computed_anew(prefixes.step.value, body, known)
 
 

@@ -48,6 +48,7 @@ from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_oper
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
+    is_plain,
     loops_of,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import constant
@@ -73,7 +74,7 @@ def _compares_positions(op: Any) -> bool:
     """Return whether an op on tensors reduces one loop, and compares positions."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
-    ops = {each.operation.name for each in op.regions[0].blocks[0].operations}
+    ops = {inner.operation.name for inner in op.regions[0].blocks[0].operations}
     needed = {"linalg.index", "arith.cmpi", "arith.select"}
     return parallel_loops(op).count(False) == 1 and needed <= ops
 
@@ -83,11 +84,11 @@ class _LookUp:
     """A sum of which a label names the one position that counts.
 
     Attributes:
-        op: it.
-        step: what it does for each element.
+        op: the op.
+        step: its step for each element.
         label: the value of the body that names the position: an integer, or an index.
         loop: the loop over the positions.
-        size: of that loop.
+        size: the size of that loop.
     """
 
     op: Any
@@ -113,7 +114,7 @@ def _read(op: Any) -> _LookUp | str:
     if isinstance(label.type, ir.IntegerType) and size > 1 << (label.type.width - 1):
         return "the labels cannot name all positions"
     maps = indexing_maps(op)
-    if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
+    if not all(map(is_plain, maps)):
         return "an operand is not read along plain loops"
     look_up = _LookUp(op, step, label, loop, size)
     if _depends(label, _arguments_along(look_up)):
@@ -147,7 +148,7 @@ def _arguments_along(look_up: _LookUp) -> set[Any]:
 
 def _depends(value: Any, on: set[Any]) -> bool:
     op = producer(value)
-    return value in on if op is None else any(_depends(each, on) for each in op.operands)
+    return value in on if op is None else any(_depends(operand, on) for operand in op.operands)
 
 
 def _looked_up(op: Any) -> Any:
@@ -165,7 +166,7 @@ def _looked_up(op: Any) -> Any:
         [inputs[at] for at in kept], output, maps_attribute(new_maps), ["parallel"] * len(dims)
     )
     old_arguments = [body.arguments[at] for at in (*kept, len(inputs))]
-    block = new.regions[0].blocks.append(*(each.type for each in old_arguments))
+    block = new.regions[0].blocks.append(*(argument.type for argument in old_arguments))
     with ir.InsertionPoint(block):
         known = dict(zip(old_arguments, block.arguments, strict=True))
         within, place = _place(look_up, computed_anew(look_up.label, body, known))
@@ -173,9 +174,9 @@ def _looked_up(op: Any) -> Any:
             if at not in kept:
                 argument = body.arguments[at]
                 known[argument] = _element(value, maps[at], maps[0].dims[look_up.loop], dims, place)
-        taken = computed_anew(look_up.step.value, body, known)
+        selected = computed_anew(look_up.step.value, body, known)
         otherwise = computed_anew(look_up.step.otherwise, body, known)
-        known[look_up.step.choice.results[0]] = arith.select(within, taken, otherwise)
+        known[look_up.step.choice.results[0]] = arith.select(within, selected, otherwise)
         linalg.YieldOp([computed_anew(look_up.step.combiner.results[0], body, known)])
     return new.results[0]
 
@@ -191,8 +192,8 @@ def _place(look_up: _LookUp, label: Any) -> tuple[Any, Any]:
 def _element(value: Any, map_: AffineMap, dim: str, dims: tuple[str, ...], place: Any) -> Any:
     """Load the element of an operand at a place along a loop, at the positions of all others."""
     where = [
-        place if each == AffineDim(dim) else linalg.IndexOp(dims.index(each.name)).result
-        for each in map_.results
-        if isinstance(each, AffineDim)
+        place if index == AffineDim(dim) else linalg.IndexOp(dims.index(index.name)).result
+        for index in map_.results
+        if isinstance(index, AffineDim)
     ]
     return tensor.extract(value, where)

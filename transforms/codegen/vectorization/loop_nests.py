@@ -15,7 +15,7 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.maps import collapsed_shape
 from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
-from linalg_ext.transforms.codegen.base.payload import ELEMENTS, NARROW_FLOATS, unfit
+from linalg_ext.transforms.codegen.base.payload import ELEMENTS, NARROW_FLOATS, obstacle_to_vectors
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.ir_utils.arithmetic import index, strides_of
 from linalg_ext.transforms.ir_utils.generics import (
@@ -24,7 +24,9 @@ from linalg_ext.transforms.ir_utils.generics import (
     loop_of,
     maps_of,
     parallel_loops,
+    yielded_by,
 )
+from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of
 
 from .reductions import FirstBest, Reduction, reduction_of
 
@@ -81,7 +83,7 @@ class Nest:
     Attributes:
         op: the `linalg.generic`.
         operands: for each operand its access, or the scalar that it is.
-        inputs: how many of them are inputs.
+        inputs: the number of inputs.
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
         reduction: how its innermost loop reduces; None if it is parallel.
@@ -111,7 +113,7 @@ class Nest:
     @property
     def yielded(self) -> list[Any]:
         """The values that the body yields for one element."""
-        return list(self.body.operations[len(self.body.operations) - 1].operation.operands)
+        return list(yielded_by(self.body))
 
     @property
     def has_functions(self) -> bool:
@@ -122,17 +124,17 @@ class Nest:
     def reads(self) -> list[Access]:
         """The memory that is read: inputs, and outputs whose old elements are used."""
         pairs = zip(self.operands, self.is_read, strict=True)
-        return [each for each, is_read in pairs if is_read and isinstance(each, Access)]
+        return [operand for operand, is_read in pairs if is_read and isinstance(operand, Access)]
 
     @property
     def writes(self) -> list[Access]:
         """The memory that is written."""
-        return [each for each in self.operands[self.inputs :] if isinstance(each, Access)]
+        return [operand for operand in self.operands[self.inputs :] if isinstance(operand, Access)]
 
     @property
     def accesses(self) -> list[Access]:
         """All of it."""
-        return [each for each in self.operands if isinstance(each, Access)]
+        return [operand for operand in self.operands if isinstance(operand, Access)]
 
     def extents(self, dim: int) -> Iterator[tuple[Any, int]]:
         """Yield the memrefs and axes that have the length of a loop."""
@@ -149,7 +151,7 @@ class Nest:
 
     def with_accesses(self, accesses: dict[int, Access], is_parallel: tuple[bool, ...]) -> Nest:
         """Return the same body over other loops."""
-        operands = tuple(accesses.get(at, each) for at, each in enumerate(self.operands))
+        operands = tuple(accesses.get(at, operand) for at, operand in enumerate(self.operands))
         return replace(self, operands=operands, is_parallel=is_parallel)
 
 
@@ -180,7 +182,7 @@ def read_nest(op: Any) -> Nest | MatchFailure:
         tuple(operands),
         inputs,
         is_parallel,
-        tuple(any(True for _ in argument.uses) for argument in body.arguments),
+        tuple(not is_unused(argument) for argument in body.arguments),
         None,
         tuple(loads),
     )
@@ -238,7 +240,7 @@ def is_in_rows(type_: Any) -> bool:
 
 
 def _access(value: Any, map_: Any) -> Access | MatchFailure:
-    reason = unfit_memory(value.type)
+    reason = memory_obstacle(value.type)
     if reason is not None:
         return MatchFailure(reason)
     dims: list[int | None] = []
@@ -255,7 +257,7 @@ def _access(value: Any, map_: Any) -> Access | MatchFailure:
     return Access(value, tuple(dims), buffer_of(value))
 
 
-def unfit_memory(type_: Any) -> str | None:
+def memory_obstacle(type_: Any) -> str | None:
     """Return why the elements of a memref cannot be in vectors; None where they can."""
     if str(type_.element_type) not in ELEMENTS | {"index"}:
         return f"elements of {type_.element_type} in memory"
@@ -263,23 +265,23 @@ def unfit_memory(type_: Any) -> str | None:
 
 
 def _loaded(body: Any) -> list[Access] | MatchFailure:
-    """Return the memory that a body loads from; or why it cannot be on vectors."""
-    found: list[Access] = []
-    for op in (each.operation for each in body.operations):
+    """Return the memory that a body loads from, or why it has no form on vectors."""
+    loads: list[Access] = []
+    for op in ops_of(body):
         if op.name == ASSERT:
             continue
         if op.name != LOAD:
-            reason = unfit(op)
+            reason = obstacle_to_vectors(op)
         elif inside(op.operands[0], body) is not None:
             reason = "the body loads from a buffer that it makes"
         else:
-            reason = unfit_memory(op.operands[0].type)
+            reason = memory_obstacle(op.operands[0].type)
         if reason is not None:
             return MatchFailure(reason)
         if op.name == LOAD:
             memory = op.operands[0]
-            found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, buffer_of(memory)))
-    return found
+            loads.append(Access(memory, (_ANYWHERE,) * memory.type.rank, buffer_of(memory)))
+    return loads
 
 
 def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
@@ -318,7 +320,7 @@ def _why_no_reduction(nest: Nest) -> str:
 
 
 def _overlap(nest: Nest) -> MatchFailure | None:
-    """Return why the order of the rounds may be seen."""
+    """Return why the order of the rounds may matter."""
     for number, written in enumerate(nest.writes, start=nest.inputs):
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
@@ -331,7 +333,7 @@ def _overlap(nest: Nest) -> MatchFailure | None:
 
 
 def _single_questions(nest: Nest) -> MatchFailure | None:
-    """Return why what the body asserts is not the same for all elements of a row."""
+    """Return why an assertion of the body differs between the elements of a row."""
     questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
     if not questions:
         return None
@@ -356,7 +358,7 @@ def widest_bits(nests: Sequence[Nest]) -> int:
 
 
 def bits_in_vectors(read: Sequence[Any], computed: Sequence[Any]) -> int:
-    """Return the bits of the widest of some numbers: what is computed in f16 becomes f32."""
+    """Return the bits of the widest of some numbers; f16 is computed in f32."""
     types = [value.type for value in (*read, *computed)]
     widths = [type_.width for type_ in types if isinstance(type_, ir.IntegerType | ir.FloatType)]
     is_narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
@@ -364,13 +366,13 @@ def bits_in_vectors(read: Sequence[Any], computed: Sequence[Any]) -> int:
 
 
 def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
-    """Values of a body but the positions that its reduction computes in a type of its own."""
+    """Return values without the positions of a reduction, which have their own type."""
     places = nest.reduction.choice.places if isinstance(nest.reduction, FirstBest) else ()
     return [value for value in values if value not in places]
 
 
 def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
-    """Return the elements that a body reads of rows, or reduces, and what it computes of them."""
+    """Return the elements of rows that a body reads or reduces, and the values computed of them."""
     inner = nest.rank - 1
     read = [
         argument
@@ -390,8 +392,8 @@ def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
 
 
 # LLVM unrolls loops of a few rounds, and puts the rounds of the loop around them into the lanes of
-# vectors. What lies a few elements apart from round to round it loads as a whole, and takes apart;
-# what lies farther apart it gathers, element by element.
+# vectors. Elements with a small stride from round to round it loads as a whole, and takes apart;
+# those with a larger stride it gathers one by one.
 
 _UNROLLED = 64
 """Rounds of inner loops together that are unrolled."""
@@ -436,7 +438,7 @@ class Collapser:
     """
 
     def __init__(self, before: Any) -> None:
-        """Views go before the operation `before`."""
+        """Create a collapser whose views go before an operation."""
         self._before = before
         self.views: list[Any] = []
         self._made: dict[tuple[Any, int], Any] = {}
@@ -474,7 +476,7 @@ class Collapser:
         return nest.with_accesses(accesses, (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :]))
 
     def _access(self, access: Access, dim: int) -> Access:
-        dims = [each - 1 if each is not None and each > dim else each for each in access.dims]
+        dims = [loop - 1 if loop is not None and loop > dim else loop for loop in access.dims]
         if dim not in access.dims:
             return Access(access.memref, tuple(dims), access.buffer)
         axis = access.dims.index(dim)
@@ -482,11 +484,10 @@ class Collapser:
         return Access(self._view(access.memref, axis), tuple(dims), access.buffer)
 
     def _view(self, source: Any, axis: int) -> Any:
-        """`source` with an axis and the next as one."""
         if (source, axis) not in self._made:
             type_ = source.type
-            groups = [[each] for each in range(axis)] + [[axis, axis + 1]]
-            groups += [[each] for each in range(axis + 2, type_.rank)]
+            groups = [[outer] for outer in range(axis)] + [[axis, axis + 1]]
+            groups += [[inner] for inner in range(axis + 2, type_.rank)]
             with ir.InsertionPoint(self._before):
                 view = memref.CollapseShapeOp(_collapsed_type(type_, groups), source, groups)
             self.views.append(view.operation)
@@ -507,7 +508,7 @@ def is_collapsible(access: Access, dim: int) -> bool:
     if is_row_major(type_):
         return True
     strides, _ = type_.get_strides_and_offset()
-    known = not any(type_.is_dynamic_stride_or_offset(strides[each]) for each in (axis, axis + 1))
+    known = not any(type_.is_dynamic_stride_or_offset(strides[axis_]) for axis_ in (axis, axis + 1))
     if not known or type_.is_dynamic_dim(axis + 1):
         return False
     return bool(strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1))

@@ -19,8 +19,8 @@ class PlannedLoops:
         vector_bits: of the registers.
         lanes: elements of one.
         streams: whether results go past the caches.
-        moved: bytes of inputs and results, each once, without what is between the ops; None where
-            sizes are open.
+        moved: bytes of inputs and results, each once, without buffers between the ops; None if
+            sizes are dynamic.
     """
 
     domain: str
@@ -37,7 +37,7 @@ class PlannedLoops:
         return f"loops over vectors, {count} {'ops' if count > 1 else 'op'} in one pass"
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Return the loops, what they compute, the registers and the stores."""
+        """Return the loops, their computations, the registers and the stores."""
         moved = "open sizes" if self.moved is None else bytes_text(self.moved)
         last = bytes_text(this_machine().l3_bytes)
         stores = f"past the caches: the result is larger than {last}" if self.streams else "cached"

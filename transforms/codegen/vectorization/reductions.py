@@ -20,7 +20,7 @@ from linalg_ext.transforms.codegen.base.payload import NARROW_FLOATS
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index, literal
 from linalg_ext.transforms.ir_utils.float_formats import FLOATS, FloatFormat
 from linalg_ext.transforms.ir_utils.generics import computed_anew, loop_of
-from linalg_ext.transforms.ir_utils.walking import element_type, producer
+from linalg_ext.transforms.ir_utils.walking import element_type, ops_of, producer
 
 _FLOAT_NEUTRAL: Mapping[str, Callable[[FloatFormat], str]] = {
     "arith.addf": lambda _: "-0.0",  # 0 + -0.0 is 0, and -0.0 + -0.0 is -0.0
@@ -56,7 +56,7 @@ class Combiner:
     name: str
 
     def __call__(self, a: Any, b: Any) -> Any:
-        """Return the op on two values of one type, scalars or vectors."""
+        """Emit the op on two values of one type, scalars or vectors."""
         return ir.Operation.create(self.name, results=[a.type], operands=[a, b]).results[0]
 
     def neutral(self, type_: Any) -> Any:
@@ -150,7 +150,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 _BEFORE = -1
-"""The position of what was found before the row began."""
+"""The position of an element that was best before the row began."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Sums:
 
     Attributes:
         combiners: the operation of each output.
-        begins_with_old: True where the vectors begin with what the outputs hold.
+        begins_with_old: True where the vectors begin with the old elements of the outputs.
     """
 
     combiners: tuple[Combiner, ...]
@@ -193,10 +193,10 @@ class Sums:
             values: the vectors.
             ivs: where the outer loops stand.
         """
-        found = self.narrowed(values, 1)
+        totals = self.narrowed(values, 1)
         return [
             combine(before, vector.extract(value, [], [0]))
-            for combine, before, value in zip(self.combiners, old, found, strict=True)
+            for combine, before, value in zip(self.combiners, old, totals, strict=True)
         ]
 
 
@@ -205,7 +205,7 @@ class FirstBest:
     """The best element and where it is; the first of several that are equal.
 
     Attributes:
-        choice: what is better.
+        choice: the condition that chooses.
         position_type: of the positions in the vectors, as narrow as the elements where the row is
             known to be short enough: vectors of both then have as many lanes.
     """
@@ -237,7 +237,7 @@ class FirstBest:
         steps = vector.step(ir.VectorType.get([lanes], ir.IndexType.get()))
         where = arith.addi(first, arith.index_cast(type_, steps))
         vectors = (new, where, old[self.choice.value], old[self.choice.position])
-        parts = zip(*(split(each, registers) for each in vectors), strict=True)
+        parts = zip(*(split(vector_, registers) for vector_ in vectors), strict=True)
         values, places = zip(*(self._better(*part) for part in parts), strict=True)
         return self._ordered(joined(values), joined(places))
 
@@ -260,21 +260,21 @@ class FirstBest:
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
         """Return the best element and its position; the old elements took part in the search."""
-        found = [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
-        place, before = found[self.choice.position], old[self.choice.position]
+        best = [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
+        place, before = best[self.choice.position], old[self.choice.position]
         is_before = arith.cmpi(arith.CmpIPredicate.eq, place, constant(place.type, _BEFORE))
         in_row, start = _resized(place, before.type), self.choice.row_start(ivs)
         new = in_row if start is None else arith.addi(in_row, start)
         position = arith.select(is_before, before, new)
-        return self._ordered(found[self.choice.value], position)
+        return self._ordered(best[self.choice.value], position)
 
-    def _is_better(self, one: Sequence[Any], other: Sequence[Any]) -> Any:
+    def _is_better(self, candidate: Sequence[Any], current: Sequence[Any]) -> Any:
         choice = self.choice
-        wins = choice.is_better(one[choice.value], other[choice.value])
-        loses = choice.is_better(other[choice.value], one[choice.value])
-        where, elsewhere = one[choice.position], other[choice.position]
+        wins = choice.is_better(candidate[choice.value], current[choice.value])
+        loses = choice.is_better(current[choice.value], candidate[choice.value])
+        where, elsewhere = candidate[choice.position], current[choice.position]
         earlier = arith.cmpi(arith.CmpIPredicate.slt, where, elsewhere)
-        # Where neither is better the earlier one is.
+        # The earlier of two equal ones is better.
         return arith.ori(wins, arith.andi(earlier, arith.cmpi(arith.CmpIPredicate.eq, wins, loses)))
 
 
@@ -283,7 +283,6 @@ Reduction: TypeAlias = Sums | FirstBest
 
 
 def _resized(place: Any, type_: Any) -> Any:
-    """Return a position as an integer of another width."""
     if place.type == type_:
         return place
     resize = arith.extsi if type_.width > place.type.width else arith.trunci
@@ -351,8 +350,8 @@ class Choice:
         condition: the value of the body that says whether the new one is better.
         new: the new element in the body.
         old: the best so far in the body.
-        value: which output the element is.
-        position: which output its position is.
+        value: the number of the output for the element.
+        position: the number of the output for its position.
         where: the position of the new element in the body; in the row it may begin beyond 0.
         places: all that the body computes of positions, the old one too.
     """
@@ -373,7 +372,7 @@ class Choice:
         """
         body = self.condition.owner.operation.block
         parts = parts_of(self.where, body)
-        if all(each.owner.name in (_INDEX, "arith.index_cast") for each in parts):
+        if all(part.owner.name in (_INDEX, "arith.index_cast") for part in parts):
             return None
         return at_start(self.where, ivs, body)
 
@@ -430,14 +429,14 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
         return new if chosen == condition and kept == old else None
     if op.name not in _EXTREMA or old not in list(op.operands):
         return None
-    (new,) = [each for each in op.operands if each != old] or [None]
+    (new,) = [operand for operand in op.operands if operand != old] or [None]
     compared = producer(condition)
     if new is None or compared is None or compared.name != "arith.cmpi":
         return None
-    forwards, backwards = (each.value for each in _EXTREMA[op.name])
+    forwards, backwards = (predicate_.value for predicate_ in _EXTREMA[op.name])
     predicate = ir.IntegerAttr(compared.attributes["predicate"]).value
-    wanted = [new, old] if predicate == forwards else [old, new]
-    is_same = predicate in (forwards, backwards) and list(compared.operands) == wanted
+    compared_operands = [new, old] if predicate == forwards else [old, new]
+    is_same = predicate in (forwards, backwards) and list(compared.operands) == compared_operands
     return new if is_same else None
 
 
@@ -449,8 +448,8 @@ def _compares(condition: Any, new: Any, old: Any) -> bool:
     if op.name == "arith.constant":
         return True
     if op.name in _LOGIC:
-        return all(_compares(each, new, old) for each in op.operands)
-    if op.name not in _STRICT or any(each not in (new, old) for each in op.operands):
+        return all(_compares(operand, new, old) for operand in op.operands)
+    if op.name not in _STRICT or any(operand not in (new, old) for operand in op.operands):
         return False
     return ir.IntegerAttr(op.attributes["predicate"]).value in _STRICT[op.name]
 
@@ -461,8 +460,8 @@ def _holds(condition: Any, new: Any, case: int) -> bool:
     if op.name == "arith.constant":
         return bool(ir.IntegerAttr(op.attributes["value"]).value)
     if op.name in _LOGIC:
-        one, other = (_holds(each, new, case) for each in op.operands)
-        return {"andi": one & other, "ori": one | other, "xori": one ^ other}[op.name[6:]]
+        first, second = (_holds(operand, new, case) for operand in op.operands)
+        return {"andi": first & second, "ori": first | second, "xori": first ^ second}[op.name[6:]]
     predicate = arith.CmpFPredicate(ir.IntegerAttr(op.attributes["predicate"]).value)
     left, right = op.operands
     if left == right:
@@ -476,7 +475,7 @@ def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
     if value in known:
         return known[value]
     op = value.owner.operation
-    (vector_type, *_) = (each.type for each in known.values())
+    (vector_type, *_) = (vector_.type for vector_ in known.values())
     type_ = ir.VectorType.get(vector_type.shape, value.type)
     if op.name == "arith.constant":
         attribute = ir.DenseElementsAttr.get_splat(type_, op.attributes["value"])
@@ -485,7 +484,7 @@ def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
         )
     else:
         attributes = {name: op.attributes[name] for name in op.attributes}
-        operands = [_evaluated(each, known) for each in op.operands]
+        operands = [_evaluated(operand, known) for operand in op.operands]
         op_on_vectors = ir.Operation.create(
             op.name, results=[type_], operands=operands, attributes=attributes
         )
@@ -505,7 +504,7 @@ def steps_of(value: Any, loop: int, body: Any) -> int | None:
         return steps_of(op.operands[0], loop, body)
     if op.name not in ("arith.addi", "arith.muli"):
         return None
-    steps = [steps_of(each, loop, body) for each in op.operands]
+    steps = [steps_of(operand, loop, body) for operand in op.operands]
     if steps == [0, 0]:
         return 0
     return 1 if op.name == "arith.addi" and steps in ([0, 1], [1, 0]) else None
@@ -516,12 +515,12 @@ def parts_of(value: Any, body: Any) -> list[Any]:
     op = producer(value)
     if op is None or op.block != body:
         return []
-    return [value, *(part for each in op.operands for part in parts_of(each, body))]
+    return [value, *(part for operand in op.operands for part in parts_of(operand, body))]
 
 
 def at_start(value: Any, ivs: Sequence[Any], body: Any) -> Any:
     """Return a position for which `steps_of` is known, with the loops at `ivs`, others at 0."""
-    positions = [op for op in (each.operation for each in body.operations) if op.name == _INDEX]
+    positions = [op for op in ops_of(body) if op.name == _INDEX]
     known = {
         op.results[0]: ivs[loop_of(op)] if loop_of(op) < len(ivs) else index(0) for op in positions
     }

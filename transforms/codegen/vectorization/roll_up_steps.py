@@ -43,7 +43,7 @@ from linalg_ext.transforms.ir_utils.repeats import (
     Run,
     most_repeated,
 )
-from linalg_ext.transforms.ir_utils.walking import functions
+from linalg_ext.transforms.ir_utils.walking import functions, ops_of
 
 NAME = "linalg-ext-roll-up-steps"
 
@@ -73,7 +73,7 @@ def _straight_code(op: Any) -> Iterator[list[Any]]:
     for region in op.regions:
         for block in region.blocks:
             stretch: list[Any] = []
-            for inner in (each.operation for each in block.operations):
+            for inner in ops_of(block):
                 if inner.name.startswith(_COMPUTES):
                     stretch.append(inner)
                     continue
@@ -105,7 +105,6 @@ _MOST_AT_ONCE = 3
 
 
 def _joined(runs: Sequence[Run], factor: int) -> list[Run]:
-    """Return runs of `factor` runs each."""
     last = len(runs) - factor + 1
     return [Run(runs[at].start, runs[at + factor - 1].stop) for at in range(0, last, factor)]
 
@@ -116,34 +115,36 @@ def _roll_up_runs(line: Line, runs: Sequence[Run], least: int) -> bool:
     links = [line.links(run) for run in runs]
     rows = (list(row) for _, row in groupby(range(1, len(runs)), key=links.__getitem__))
     row = max(rows, key=len)
-    taken = links[row[0]]
-    if _initial_values(line, runs[row[0] - 1], taken) is not None:
+    step_links = links[row[0]]
+    if _initial_values(line, runs[row[0] - 1], step_links) is not None:
         row = [row[0] - 1, *row]
     steps = [runs[at] for at in row]
-    carried = sorted({link for link in taken if isinstance(link, FromBefore)})
+    carried = sorted({link for link in step_links if isinstance(link, FromBefore)})
     if not set(_leaving(line, steps[-1])) <= set(carried):
         steps.pop()  # its other results are taken behind the row
-    initial = _initial_values(line, steps[0], taken) if len(steps) >= least else None
+    initial = _initial_values(line, steps[0], step_links) if len(steps) >= least else None
     if initial is None or not carried or not _are_apart(line, steps):
         return False
-    _write_loop(line, steps, taken, {link: initial[link] for link in carried})
+    _write_loop(line, steps, step_links, {link: initial[link] for link in carried})
     return True
 
 
-def _initial_values(line: Line, first: Run, taken: Sequence[Link]) -> dict[FromBefore, Any] | None:
-    """Return what the first step takes in the place of results of a step before it.
+def _initial_values(
+    line: Line, first: Run, step_links: Sequence[Link]
+) -> dict[FromBefore, Any] | None:
+    """Return the operands of the first step in the place of results of a step before it.
 
     Args:
         line: the ops.
         first: the first step.
-        taken: what each other step takes.
+        step_links: the operands of each other step.
 
     Returns:
         The values by their links; None where the first step differs from the others.
     """
     initial: dict[FromBefore, Any] = {}
     values = chain.from_iterable(line.taken[first.start : first.stop])
-    for link, own, value in zip(taken, line.links(first), values, strict=True):
+    for link, own, value in zip(step_links, line.links(first), values, strict=True):
         if isinstance(link, FromBefore):
             if isinstance(own, FromStep) or initial.setdefault(link, value) != value:
                 return None
@@ -172,7 +173,7 @@ def _are_apart(line: Line, steps: Sequence[Run]) -> bool:
 
 
 def _write_loop(
-    line: Line, steps: Sequence[Run], taken: Sequence[Link], initial: dict[FromBefore, Any]
+    line: Line, steps: Sequence[Run], step_links: Sequence[Link], initial: dict[FromBefore, Any]
 ) -> None:
     """Move the first step into a loop that takes the place of all steps."""
     first, second, last = steps[0], steps[1], steps[-1]
@@ -184,7 +185,7 @@ def _write_loop(
     arguments = dict(zip(initial, loop.inner_iter_args, strict=True))
     with behind.location, ir.InsertionPoint(loop.body):
         end = scf.YieldOp([_result(line, first, link) for link in initial]).operation
-    links = iter(taken)
+    links = iter(step_links)
     for op in ops:
         op.move_before(end)
         for place in range(len(op.operands)):
@@ -198,5 +199,4 @@ def _write_loop(
 
 
 def _result(line: Line, step: Run, link: FromBefore) -> Any:
-    """Return the result of a step that the next one takes."""
     return line.ops[step.start + link.place].results[link.number]

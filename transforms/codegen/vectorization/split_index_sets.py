@@ -44,10 +44,10 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, Aff
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
-from linalg_ext.transforms.codegen.base.index_conditions import evaluated, loops_of
+from linalg_ext.transforms.codegen.base.index_conditions import evaluate, loops_of
 from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index, part_along, strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
-from linalg_ext.transforms.ir_utils.walking import operations, select
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, ops_of, select
 
 NAME = "linalg-ext-split-index-sets"
 
@@ -85,8 +85,8 @@ class _Cut:
     """A split of a loop into parts.
 
     Attributes:
-        loop: which one.
-        starts: of its parts, and the end of the last.
+        loop: the number of the loop.
+        starts: the starts of its parts, and the end of the last.
         answers: the results of comparisons of the body, by their number among its operations.
     """
 
@@ -96,7 +96,7 @@ class _Cut:
 
 
 def _split(op: Any) -> bool:
-    """Put ops over parts of its loops in the place of an op, if any loop is to be split."""
+    """Replace an op by ops over parts of its loops, if any loop is to be split."""
     cut = next(_cuts(op), None)
     if cut is None:
         return False
@@ -110,13 +110,17 @@ def _cuts(op: Any) -> Iterator[_Cut]:
     """Yield splits of loops: where the body asks about the position, else where maps jump."""
     maps, extents = indexing_maps(op), extents_of(op)
     inputs, outputs = split_operands(op)
-    if any(value in outputs for value in inputs) or not all(map(_is_strided, outputs)):
+    types = [output.type for output in outputs]
+    are_strided = all(
+        type_.memory_space is None and strides_of(type_) is not None for type_ in types
+    )
+    if any(value in outputs for value in inputs) or not are_strided:
         return
     body = op.regions[0].blocks[0]
     read = [
         map_.results
         for map_, argument in zip(maps, body.arguments, strict=True)
-        if any(True for _ in argument.uses)
+        if not is_unused(argument)
     ]
     for loop, is_parallel in enumerate(parallel_loops(op)):
         dim, size = maps[0].dims[loop], extents.get(loop)
@@ -138,10 +142,6 @@ def _cuts(op: Any) -> Iterator[_Cut]:
             yield _Cut(loop, (*starts, size), answers)
 
 
-def _is_strided(memory: Any) -> bool:
-    return memory.type.memory_space is None and strides_of(memory.type) is not None
-
-
 def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
     positions: Mapping[AffineExpr, Pieces] = {AffineDim(dim): Pieces.positions(size)}
     value = expr.evaluate(positions)
@@ -156,7 +156,7 @@ def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
         if op.operation.name != "arith.cmpi" or loops_of(op.operation.results[0]) != {loop}:
             continue
         try:
-            answer = evaluated(op.operation.results[0], positions)
+            answer = evaluate(op.operation.results[0], positions)
         except (NotInPieces, TypeError):  # TypeError: a function of NumPy's
             continue
         if answer is not None:
@@ -171,16 +171,16 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
     with op.location, ir.InsertionPoint(op):
         clone = op.clone()
         body = clone.regions[0].blocks[0]
-        ops = [each.operation for each in body.operations]
+        ops = ops_of(body)
         fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
-        kept = [at for at in range(len(inputs)) if any(True for _ in body.arguments[at].uses)]
+        kept = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
         for at in reversed(range(len(inputs))):
             if at not in kept:
                 body.erase_argument(at)
         operands = [(inputs[at], maps[at]) for at in kept]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
-        parts = [_operand_of_part(*each, dim, start, size) for each in operands]
+        parts = [_operand_of_part(*operand, dim, start, size) for operand in operands]
         part = _rebuilt(clone, parts, len(kept))
         clone.erase()
     return part
@@ -208,10 +208,10 @@ def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
     if _is_linear(moved):
         return moved
     try:
-        first, *others = _values(moved, dim, size).pieces
+        first, *later_pieces = _values(moved, dim, size).pieces
     except NotInPieces:
         return moved
-    return moved if others else AffineDim(dim) * first.slope + first.offset
+    return moved if later_pieces else AffineDim(dim) * first.slope + first.offset
 
 
 def _begin_at(body: Any, loop: int, start: int) -> None:

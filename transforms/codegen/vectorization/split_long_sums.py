@@ -54,9 +54,9 @@ after:
     memref.dealloc %parts : memref<f32>
     memref.dealloc %errors : memref<f32>
 
-What `linalg-ext-vectorize-loops` and `linalg-ext-pack-contractions` have left: complex numbers,
-rows that do not lie along memory, elements read where the body says. Sums of f16 and bf16 stay as
-they are: their order is kept.
+The sums are those that `linalg-ext-vectorize-loops` and `linalg-ext-pack-contractions` leave: of
+complex numbers, of rows that do not lie along memory, of elements at computed indices. Sums of f16
+and bf16 keep their order.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     BLOCK,
     can_be_split,
-    length_at_run_time,
+    dynamic_length,
     length_of_sums,
     split_sums,
 )
@@ -95,7 +95,7 @@ def split_long_sums(module: ir.Operation) -> Report:
                 split_sums(op, BLOCK)
                 op.erase()
                 continue
-            are_many = arith.cmpi(arith.CmpIPredicate.ugt, length_at_run_time(op), index(BLOCK))
+            are_many = arith.cmpi(arith.CmpIPredicate.ugt, dynamic_length(op), index(BLOCK))
             branch: Any = scf.IfOp(are_many, has_else=True)
             with ir.InsertionPoint(branch.then_block):
                 split_sums(op, BLOCK)

@@ -43,9 +43,10 @@ from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.base.problem import size_text
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import operations, ops_of
 
 from ._nest_emitter import NestEmitter
 from ._vector_loop import VectorLoop, fence
@@ -67,7 +68,7 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     """Lower element-wise ops and reductions on buffers to loops over vectors.
 
     Args:
-        vector_bits: of a register, a power of two from 64 on; 0 for what this machine has.
+        vector_bits: the width of a register, a power of two from 64 on; 0 for that of the target.
 
     Raises:
         ArgumentError: no such registers.
@@ -113,14 +114,16 @@ def _is_among_rows(copy: Any) -> bool:
 
 
 def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
-    """Consecutive nests of a block and of a group, nothing between them that touches memory."""
+    """Yield consecutive nests of a block and of a group without accesses to memory between them."""
     run: list[Nest] = []
-    for op in (each.operation for each in block.operations):
+    for op in ops_of(block):
         if op.name.startswith(_BETWEEN) or op.name in TOUCH_NOTHING:
             continue
         nest = _nest(op, report)
         is_crossed = nest is not None and nest.is_crossed
-        if run and (nest is None or is_crossed or not may_be_fused(op, *(each.op for each in run))):
+        if run and (
+            nest is None or is_crossed or not may_be_fused(op, *(member.op for member in run))
+        ):
             yield run
             run = []
         if nest is not None and is_crossed:
@@ -170,18 +173,18 @@ def _spelled(expression: Any, dims: int, operands: Sequence[Any]) -> Any:
         return operands[expression.position]
     if isinstance(expression, ir.AffineSymbolExpr):
         return operands[dims + expression.position]
-    left, right = (_spelled(each, dims, operands) for each in (expression.lhs, expression.rhs))
+    left, right = (_spelled(side, dims, operands) for side in (expression.lhs, expression.rhs))
     combine = arith.addi if isinstance(expression, ir.AffineAddExpr) else arith.muli
     return combine(left, right)
 
 
 def _summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
     """Summarize nests before they become loops; `streams` is set later."""
-    nest = max(nests, key=lambda one: one.rank)
+    nest = max(nests, key=lambda nest: nest.rank)
     sizes = [nest.static_extent(dim) for dim in range(nest.rank)]
     domain = " x ".join(
-        f"{'?' if size is None else size}{'' if parallel else '+'}"
-        for size, parallel in zip(sizes, nest.is_parallel, strict=True)
+        size_text(size) + "+" * (not is_parallel)
+        for size, is_parallel in zip(sizes, nest.is_parallel, strict=True)
     )
     inner = sizes[-1] if sizes else 1
     lanes = max(1, vector_bits // widest_bits(nests))
@@ -189,14 +192,14 @@ def _summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
         lanes = min(lanes, 1 << max(0, inner - 1).bit_length())
     memory = {
         access.buffer.value: access.memref.type
-        for one in nests
-        for access in one.accesses
+        for member in nests
+        for access in member.accesses
         if access.buffer.kind != "allocation"
     }
     known = all(type_.has_static_shape for type_ in memory.values())
     return PlannedLoops(
         domain=domain or "one element",
-        bodies=tuple(_body(one) for one in nests),
+        bodies=tuple(_body(member) for member in nests),
         vector_bits=vector_bits,
         lanes=lanes,
         streams=False,
@@ -240,7 +243,7 @@ def _emit_crossed(nest: Nest, vector_bits: int) -> None:
 
 
 def _collapsed(nest: Nest, collapser: Collapser) -> Nest:
-    """Return the nest with as many loops as one as can be."""
+    """Return the nest with as many loops collapsed as possible."""
     dim = 0
     while dim + 1 < nest.rank:
         collapsed = collapser.collapsed([nest], dim)
@@ -266,9 +269,9 @@ class _Squares:
         self._lanes = lanes if extent is None else min(lanes, _power_below(max(1, extent)))
 
     def emit(self) -> None:
-        """Emit the loops that are neither of a square's first."""
-        others = [dim for dim in range(self._inner) if dim != self._across]
-        self._outer(others, {})
+        """Emit the loops outside of the squares first."""
+        outer_dims = [dim for dim in range(self._inner) if dim != self._across]
+        self._outer(outer_dims, {})
         if self._streams:
             fence()
 
@@ -285,7 +288,7 @@ class _Squares:
         extent = self._nest.static_extent(self._across)
         outputs = self._nest.is_read[self._nest.inputs :]
         if extent is not None and extent > 0 and not any(outputs):
-            # The last rows once more rather than fewer at a time: nothing reads what is written.
+            # The last rows once more rather than fewer at a time: no nest reads the results.
             rows = min(self._lanes, _power_below(extent))
             self._blocks(index(0), index(extent - extent % rows), rows, ivs)
             if extent % rows:

@@ -43,16 +43,16 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
-    compensated,
+    add_compensated,
     is_added_in_blocks,
-    nothing,
+    negative_zero,
 )
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.base.payload import unfit
+from linalg_ext.transforms.codegen.base.payload import obstacle_to_vectors
 from linalg_ext.transforms.ir_utils.arithmetic import as_row, index, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import inside
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import ops_of, select
 
 from ._vector_rows import (
     first_lanes,
@@ -62,7 +62,7 @@ from ._vector_rows import (
     store_row,
     whole_steps,
 )
-from .loop_nests import BITS_WITH_MASKS, SHORTEST, bits_in_vectors, is_in_rows, unfit_memory
+from .loop_nests import BITS_WITH_MASKS, SHORTEST, bits_in_vectors, is_in_rows, memory_obstacle
 from .reductions import Combiner, combiner_by
 
 NAME = "linalg-ext-vectorize-scans"
@@ -81,7 +81,7 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     """Vectorize loops that carry one sum, or extremum, along rows.
 
     Args:
-        vector_bits: of a register; 0 for what this machine has.
+        vector_bits: the width of a register; 0 for that of the target.
     """
     report = Report(NAME)
     bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
@@ -100,7 +100,7 @@ def _carries_one(op: Any) -> bool:
     """Return whether an op is a loop that carries one value and stores along memory."""
     if op.name != _FOR or len(op.results) != 1 or known_index(op.operands[2]) != 1:
         return False
-    names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
     return _STORE in names and _FOR not in names
 
 
@@ -110,9 +110,9 @@ class _Scan:
 
     Attributes:
         loop: the `scf.for`.
-        combine: how it takes one more element.
-        total: what it carries on.
-        value: what the total takes in.
+        combine: the combiner of the total and a value.
+        total: the value that it carries on.
+        value: the value that is combined with the total.
     """
 
     loop: Any
@@ -122,13 +122,12 @@ class _Scan:
 
     @property
     def body(self) -> Any:
-        """The block of the loop."""
         return self.loop.regions[0].blocks[0]
 
     def emit(self, bits: int) -> bool:
         """Replace the loop; False where it is too short."""
         low, high = (known_index(bound) for bound in list(self.loop.operands)[:2])
-        ops = [each.operation for each in self.body.operations]
+        ops = ops_of(self.body)
         count = None if low is None or high is None else high - low
         values = [value for op in ops for value in (*op.operands, *op.results)]
         lanes = max(1, bits // bits_in_vectors(values, values))
@@ -163,7 +162,7 @@ class _Scan:
             self.loop.operands[0], self.loop.operands[3] = index(whole), carried
 
     def _vectors(self, first: Any, whole: Any, lanes: int, carried: Any) -> Any:
-        """Emit the loop over whole vectors, in blocks while there are many; gives the total."""
+        """Emit the loop over whole vectors, in blocks while there are many; return the total."""
         middle = first
         if self.combine.adds_floats(carried.type):
             middle = whole_steps(first, whole, _BLOCK * lanes)
@@ -177,7 +176,7 @@ class _Scan:
         """As `_vectors`, one after another.
 
         Args:
-            base: what is added to all totals that are written, if there is something.
+            base: a value that is added to all totals that are written, or None.
         """
         bases = None if base is None else as_row(base, lanes)
         # LLVM takes minutes for narrow integers that are carried in all lanes.
@@ -189,11 +188,11 @@ class _Scan:
             row = before if in_lanes else as_row(before, lanes)
             total = self._round(loop.induction_variable, row, None, bases)
             scf.YieldOp([total if in_lanes else vector.extract(total, [], [0])])
-        found = loop.results[0]
-        return vector.extract(found, [], [0]) if in_lanes else found
+        totals = loop.results[0]
+        return vector.extract(totals, [], [0]) if in_lanes else totals
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
-        """As `_vectors`; what blocks add up to is added with compensation."""
+        """Emit `_vectors` in blocks, whose sums are added with compensation."""
 
         def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
             start = self.combine.neutral(carried.type)
@@ -207,18 +206,18 @@ class _Scan:
         self.loop.erase()
 
     def _round(self, at: Any, carried: Any, mask: Any | None, bases: Any | None = None) -> Any:
-        """Emit what is done with one vector; gives the total with its elements, in all lanes.
+        """Emit one vector; return the total with its elements, in all lanes.
 
         Args:
             at: where it begins.
             carried: the total so far, in all lanes.
             mask: which lanes are in the row; None for all.
-            bases: what is added to the totals that are written, if there is something.
+            bases: values that are added to the totals that are written, or None.
         """
         lanes = carried.type.shape[0]
         position, before = self.body.arguments
         known: dict[Any, Any] = {position: at}
-        ops = [each.operation for each in self.body.operations][:-1]
+        ops = ops_of(self.body)[:-1]
         waiting = _following(ops, before)
         for op in ops:
             if op not in waiting:
@@ -231,7 +230,7 @@ class _Scan:
         for op in waiting:
             if op != self.total.owner.operation:
                 _emit_on_vectors(op, known, lanes, mask)
-        # What the next vector waits for is this alone.
+        # The next vector waits for this value alone.
         if self.combine.adds_floats(carried.type.element_type):
             return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
         last = vector.extract(sums, [], [lanes - 1])
@@ -256,21 +255,21 @@ def _shifted(lanes: int, distance: int) -> list[int]:
 
 
 def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | None) -> None:
-    """Emit an op of the body for a vector of positions, and note what it gives."""
+    """Emit an op of the body for a vector of positions, and register its results."""
     if op.name == _LOAD:
         source, *places = op.operands
-        where = [known.get(each, each) for each in places]
+        where = [known.get(index_, index_) for index_ in places]
         known[op.results[0]] = load_row(source, where, lanes, mask)
     elif op.name == _STORE:
         value, target, *places = op.operands
-        where = [known.get(each, each) for each in places]
+        where = [known.get(index_, index_) for index_ in places]
         store_row(as_row(known.get(value, value), lanes), target, where, mask, None)
     else:
         known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
 
 
 def _following(ops: Sequence[Any], before: Any) -> list[Any]:
-    """Return the ops that wait for what is carried, and those that write."""
+    """Return the ops that depend on the carried value, and those that write."""
     values, waiting = {before}, []
     for op in ops:
         if op.name == _STORE or not values.isdisjoint(op.operands):
@@ -282,7 +281,7 @@ def _following(ops: Sequence[Any], before: Any) -> list[Any]:
 def _read(loop: Any) -> _Scan | str:
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
-    ops = [each.operation for each in body.operations]
+    ops = ops_of(body)
     total = ops.pop().operands[0]
     last = inside(total, body)
     combine = None if last is None else combiner_by(last, before)
@@ -290,8 +289,8 @@ def _read(loop: Any) -> _Scan | str:
         return "the carried value is neither a sum nor an extremum"
     if combine.name in _IN_ORDER:
         return "a part of a product may leave the format where the whole does not"
-    one, other = last.operands
-    value = other if one == before else one
+    left, right = last.operands
+    value = right if left == before else left
     waiting = _following(ops, before)
     source = inside(value, body)
     if source is None and value != before:
@@ -306,13 +305,13 @@ def _in_blocks(loop: Any) -> None:
     """Have a loop over scalars add up floats in blocks, where it carries a long sum of them."""
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
-    ops = [each.operation for each in body.operations]
+    ops = ops_of(body)
     last = inside(ops.pop().operands[0], body)
     if last is None or last.name not in ADDITIONS or not is_added_in_blocks(before.type):
         return
     low, high = (known_index(bound) for bound in list(loop.operands)[:2])
     is_short = low is not None and high is not None and high - low <= _BLOCK
-    added = [each for each in last.operands if each != before]
+    added = [operand for operand in last.operands if operand != before]
     if is_short or len(added) != 1:
         return
     made_by = inside(added[0], body)
@@ -322,17 +321,17 @@ def _in_blocks(loop: Any) -> None:
     with loop.location, ir.InsertionPoint(loop):
         start, end, step, carried = loop.operands
         block = index(_BLOCK)
-        outer = scf.ForOp(start, end, block, [carried, nothing(carried.type)])
+        outer = scf.ForOp(start, end, block, [carried, negative_zero(carried.type)])
         with ir.InsertionPoint(outer.body):
             begin, (total, error) = outer.induction_variable, outer.inner_iter_args
             until = arith.minsi(arith.addi(begin, block), end)
-            inner = scf.ForOp(begin, until, step, [nothing(carried.type)])
+            inner = scf.ForOp(begin, until, step, [negative_zero(carried.type)])
             with ir.InsertionPoint(inner.body):
                 so_far = inner.inner_iter_args[0]
                 known = add(total, so_far)
                 added_up = add(so_far, added[0])
                 handed_on = scf.YieldOp([added_up]).operation
-            scf.YieldOp(list(compensated(total, error, inner.results[0])))
+            scf.YieldOp(list(add_compensated(total, error, inner.results[0])))
         for op in ops:
             if op == last:
                 added_up.owner.move_before(handed_on)
@@ -347,52 +346,52 @@ def _in_blocks(loop: Any) -> None:
 
 
 def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
-    """Return why the ops of a body cannot be on vectors; None where they can."""
+    """Return why the ops of a body have no form on vectors; None if they have one."""
     body = position.owner
     places = {position}
     for op in ops:
         if op.name in (_LOAD, _STORE):
             reason = _unfit_access(op, places, body)
         elif op.name == "arith.addi" and position in list(op.operands):
-            addends = [each for each in op.operands if each != position]
+            addends = [operand for operand in op.operands if operand != position]
             is_offset = len(addends) == 1 and inside(addends[0], body) is None
             reason = None if is_offset else "the body computes with its position"
             places.add(op.results[0])
         elif not places.isdisjoint(op.operands):
             reason = "the body computes with its position"
         else:
-            reason = unfit(op)
+            reason = obstacle_to_vectors(op)
         if reason is not None:
             return reason
     return None
 
 
 def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
-    """Return why what a body loads or stores is no vector; None where it is one."""
+    """Return why a load or store has no form on vectors; None if it has one."""
     is_load = op.name == _LOAD
     if not is_load and op.operands[0] in places:
         return "the body computes with its position"
     source, *where = list(op.operands)[not is_load :]
-    reason = unfit_memory(source.type)
+    reason = memory_obstacle(source.type)
     if reason is not None:
         return reason
     if isinstance(source.type.element_type, ir.IndexType) or inside(source, body) is not None:
         return "memory of indices, or of the loop's own"
     is_row = bool(where) and where[-1] in places and is_in_rows(source.type)
-    if not is_row or any(each in places or inside(each, body) for each in where[:-1]):
+    if not is_row or any(index_ in places or inside(index_, body) for index_ in where[:-1]):
         return "the access does not run along memory"
     return None
 
 
 def _overlap(ops: Sequence[Any]) -> str | None:
-    """Return why the order of the rounds may be seen; None where it cannot be."""
+    """Return why the order of the rounds may matter; None if it does not."""
     stores = [op for op in ops if op.name == _STORE]
     for number, op in enumerate(ops):
         for store in stores if op.name in (_LOAD, _STORE) else ():
             memory, *where = list(op.operands)[op.name == _STORE :]
-            _, target, *there = store.operands
+            _, target, *target_indices = store.operands
             if op == store or not may_alias(buffer_of(memory), buffer_of(target)):
                 continue
-            if memory != target or where != there or number > ops.index(store):
+            if memory != target or where != target_indices or number > ops.index(store):
                 return "the written memory may be accessed in another iteration"
     return None
