@@ -124,8 +124,8 @@ def check_state(state: State) -> None:
     """Every item stands once, after what it needs; groups are as groups must be."""
     seen = list(state.nodes_of(ROOT))
     assert len(seen) == len(set(seen))
-    assert {*seen, *state.gone} >= {node.number for node in state.graph.nodes}
-    assert not set(state.gone) & set(seen)
+    assert {*seen, *state.removed} >= {node.number for node in state.graph.nodes}
+    assert not set(state.removed) & set(seen)
     place = {node: at for at, node in enumerate(seen)}
     for node in seen:
         for value in state.reads(node):

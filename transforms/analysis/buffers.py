@@ -122,21 +122,21 @@ class Aliases:
     def __init__(self) -> None:
         self._native: dict[ir.Operation, bool] = {}
 
-    def may_alias(self, one: Buffer, other: Buffer) -> bool:
+    def may_alias(self, first: Buffer, second: Buffer) -> bool:
         """Return whether two buffers may alias, in any iterations, and one of them may be written.
 
         Arguments of a public function that nothing in the module calls do not overlap: the call
         checks the buffers that are written. So do those of a function that says so: `APART`.
         """
-        if one == other:
+        if first == second:
             return True
-        kinds = {one.kind, other.kind}
+        kinds = {first.kind, second.kind}
         if "unknown" not in kinds:
             if "allocation" in kinds or kinds == {"global"}:
                 return False
-            if kinds == {"argument"} and self._is_of_native_callers(one):
+            if kinds == {"argument"} and self._is_of_native_callers(first):
                 return False
-        return not (_is_constant(one) or _is_constant(other))
+        return not (_is_constant(first) or _is_constant(second))
 
     def _is_of_native_callers(self, argument: Buffer) -> bool:
         function = argument.value.owner.owner.operation
@@ -147,9 +147,9 @@ class Aliases:
         return self._native[function]
 
 
-def may_alias(one: Buffer, other: Buffer) -> bool:
+def may_alias(first: Buffer, second: Buffer) -> bool:
     """Return whether two buffers may alias and one may be written; see `Aliases`."""
-    return Aliases().may_alias(one, other)
+    return Aliases().may_alias(first, second)
 
 
 def _is_constant(buffer: Buffer) -> bool:
@@ -168,13 +168,13 @@ def _is_called(function: ir.Operation) -> bool:
     return any(ir.FlatSymbolRefAttr(callee).value == name for callee in callees)
 
 
-def are_apart(one: ir.Value, other: ir.Value) -> bool:
+def are_apart(view: ir.Value, other: ir.Value) -> bool:
     """Return whether two memrefs are known to be disjoint parts of one view."""
     read = ViewReader()
-    base = shared_base(one, other, read)
+    base = shared_base(view, other, read)
     if base is None:
         return False
-    first, second = placement(one, read, base).tile, placement(other, read, base).tile
+    first, second = placement(view, read, base).tile, placement(other, read, base).tile
     if not all(isinstance(stride, int) for stride in (*first.strides, *second.strides)):
         return False
     return is_empty(intersection(first, second)) is True
@@ -252,14 +252,14 @@ def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None
         handed_over: whether it may be passed to functions as a struct. Functions that share loops
             take it so.
     """
-    found: list[Any] = []
+    ops: list[Any] = []
     waiting = [buffer]
     while waiting:
         value = waiting.pop()
         is_address = not is_memory(value)
         for use in value.uses:
             op = use.owner.operation
-            found.append(op)
+            ops.append(op)
             if op.name == "memref.dealloc" and value == buffer:
                 continue
             if handed_over and (is_address or op.name == "builtin.unrealized_conversion_cast"):
@@ -271,7 +271,7 @@ def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None
                 waiting += op.results if is_kept else ()
             else:
                 waiting += names_through(op)
-    return found
+    return ops
 
 
 def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
@@ -292,7 +292,7 @@ _LARGEST_ELEMENT = 64  # a descriptor of a memref of rank 2
 
 
 def element_bytes(type_: Any) -> int:
-    """An upper bound of the bytes that an element takes in memory."""
+    """Return an upper bound of the bytes that an element takes in memory."""
     if isinstance(type_, ir.VectorType):
         # A vector is padded to a power of two.
         return _power_of_two(math.prod(type_.shape) * element_bytes(type_.element_type))
@@ -308,7 +308,7 @@ def element_bytes(type_: Any) -> int:
 def static_elements(type_: Any) -> int:
     """Return the product of the dimensions that are known from the type."""
     return math.prod(
-        type_.get_dim_size(at) for at in range(type_.rank) if not type_.is_dynamic_dim(at)
+        type_.get_dim_size(axis) for axis in range(type_.rank) if not type_.is_dynamic_dim(axis)
     )
 
 

@@ -9,19 +9,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.transforms.analysis.buffers import (
-    TOUCH_NOTHING,
-    Buffer,
-    buffer_of,
-    global_of,
-    is_memory,
-    may_alias,
-)
 from linalg_ext.transforms.ir_utils.arithmetic import element_of_constant
 from linalg_ext.transforms.ir_utils.generics import input_count, maps_of
 from linalg_ext.transforms.ir_utils.module_functions import NESTS
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import element_type, producer
+
+from .buffers import TOUCH_NOTHING, Buffer, buffer_of, global_of, is_memory, may_alias
 
 Number: TypeAlias = Any
 """An attribute of a constant, or a value from outside the body that fills."""
@@ -44,13 +38,15 @@ def filled_with(op: Any) -> Number | None:
     number = block.operations[0].operation.operands[0]
     if number.owner != block:
         return number
-    at = number.arg_number
-    is_scalar = at < input_count(op) and not isinstance(op.operands[at].type, ir.ShapedType)
-    return op.operands[at] if is_scalar else None
+    position = number.arg_number
+    is_scalar = position < input_count(op) and not isinstance(
+        op.operands[position].type, ir.ShapedType
+    )
+    return op.operands[position] if is_scalar else None
 
 
 def element(number: Number) -> Any:
-    """The number as a value, at the insertion point."""
+    """Return the number as a value, at the insertion point."""
     if not isinstance(number, ir.Attribute):
         return number
     constant: Any = arith.ConstantOp  # the stubs know of numbers only
@@ -79,8 +75,8 @@ def preceding_zeros(op: Any) -> Any:
     Returns:
         A fill, a generic that fills, or a copy of a constant; None if absent.
     """
-    found = preceding_fill(op)
-    return found[0] if found is not None and found[1] in ZEROS else None
+    fill = preceding_fill(op)
+    return fill[0] if fill is not None and fill[1] in ZEROS else None
 
 
 def preceding_fill(op: Any) -> tuple[Any, str] | None:
@@ -127,18 +123,18 @@ def _works_elsewhere(op: Any, output: Any) -> bool:
         return False
     if op.name != "memref.copy" and not op.name.startswith("linalg.") and not _calls_nest(op):
         return False
-    others = [buffer_of(value) for value in op.operands if is_memory(value)]
-    return all(_is_older(other, buffer) or not may_alias(other, buffer) for other in others)
+    buffers = [buffer_of(value) for value in op.operands if is_memory(value)]
+    return all(_is_older(other, buffer) or not may_alias(other, buffer) for other in buffers)
 
 
 def _is_older(buffer: Buffer, fresh: Buffer) -> bool:
     """Return whether a buffer existed before `fresh` was allocated, so that the two differ."""
-    made = buffer.value.owner
-    is_given = isinstance(made, ir.Block)
+    origin = buffer.value.owner
+    is_given = isinstance(origin, ir.Block)
     op = fresh.value.owner.operation
     while op.parent is not None:
-        if op.block == (made if is_given else made.operation.block):
-            return is_given or made.operation.is_before_in_block(op)
+        if op.block == (origin if is_given else origin.operation.block):
+            return is_given or origin.operation.is_before_in_block(op)
         op = op.parent.operation
     return False
 

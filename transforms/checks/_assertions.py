@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -33,7 +34,7 @@ Shapes: TypeAlias = dict[Any, Any]
 """Values, and for each the first one of its shape: what was found is not looked for again."""
 
 
-def origin_of_number(value: Any, known: Shapes | None = None) -> Origin:
+def origin_of_number(value: Any, shapes: Shapes | None = None) -> Origin:
     """Return the origin of a number of type `index`."""
     element = element_of_constant(value)
     if element is not None:
@@ -44,23 +45,23 @@ def origin_of_number(value: Any, known: Shapes | None = None) -> Origin:
     axis = element_of_constant(op.operands[1])
     if axis is None:
         return value
-    return origin_of_size(op.operands[0], ir.IntegerAttr(axis).value, known)
+    return origin_of_size(op.operands[0], ir.IntegerAttr(axis).value, shapes)
 
 
-def origin_of_size(value: Any, axis: int, known: Shapes | None = None) -> Origin:
+def origin_of_size(value: Any, axis: int, shapes: Shapes | None = None) -> Origin:
     """Return the origin of a size of a tensor or a memref."""
     type_ = value.type
     if not isinstance(type_, ir.RankedTensorType | ir.MemRefType) or axis not in range(type_.rank):
         return value, axis
     if not type_.is_dynamic_dim(axis):
         return int(type_.get_dim_size(axis))
-    first = _first_of_shape(value, {} if known is None else known)
+    first = _first_of_shape(value, {} if shapes is None else shapes)
     if first != value and not first.type.is_dynamic_dim(axis):
         return int(first.type.get_dim_size(axis))
     op = producer(first)
     if op is not None and op.name in _SIZES:
-        before = sum(first.type.is_dynamic_dim(each) for each in range(axis))
-        return origin_of_number(op.operands[_SIZES[op.name] + before], known)
+        before = sum(first.type.is_dynamic_dim(position) for position in range(axis))
+        return origin_of_number(op.operands[_SIZES[op.name] + before], shapes)
     return first, axis
 
 
@@ -74,7 +75,7 @@ def is_position(value: Any) -> bool:
 
 
 def ends_of(position: Any) -> list[Origin]:
-    """The numbers that the position of a loop stays below."""
+    """Return the numbers that the position of a loop stays below."""
     index = producer(position)
     if index is not None:
         op, dim = index.block.owner.operation, ir.AffineDimExpr.get(loop_of(index))
@@ -94,21 +95,21 @@ def _least(number: Any) -> list[Origin]:
     op = producer(number)
     if op is None or op.name != "arith.minsi":
         return [origin_of_number(number)]
-    return [found for operand in op.operands for found in _least(operand)]
+    return [origin for operand in op.operands for origin in _least(operand)]
 
 
-def _first_of_shape(value: Any, known: Shapes) -> Any:
-    """The value that the shape of another comes from, found once for all on the way there."""
+def _first_of_shape(value: Any, shapes: Shapes) -> Any:
+    """Return the first value of a value's shape, and remember it for all values in between."""
     passed = []
-    while value not in known:
+    while value not in shapes:
         shape = _of_equal_shape(value)
         if shape is None or not _is_ranked_as(shape, value):
-            known[value] = value
+            shapes[value] = value
             break
         passed.append(value)
         value = shape
-    first = known[value]
-    known.update(dict.fromkeys(passed, first))
+    first = shapes[value]
+    shapes.update(dict.fromkeys(passed, first))
     return first
 
 
@@ -118,7 +119,7 @@ def _is_ranked_as(value: Any, other: Any) -> bool:
 
 
 def _of_equal_shape(value: Any) -> Any | None:
-    """Another value whose shape is that of one, closer to where it comes from."""
+    """Return a value of the same shape that the value is computed from; None if unknown."""
     op = producer(value)
     if op is None:
         loop = value.owner.owner
@@ -132,9 +133,10 @@ def _of_equal_shape(value: Any) -> Any | None:
         # The destinations are the last operands, one for each result.
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
     if op.name.startswith(("arith.", "math.")):
-        # Of whole tensors: all of them are of one shape.
+        # Elementwise ops on whole tensors have operands of one shape.
         return next(
-            (each for each in op.operands if isinstance(each.type, ir.RankedTensorType)), None
+            (operand for operand in op.operands if isinstance(operand.type, ir.RankedTensorType)),
+            None,
         )
     return None
 
@@ -167,12 +169,12 @@ class Bounds:
 
     Args:
         op: the op.
-        known: what is known of shapes, shared by the ops of a module.
+        shapes: the first value of each shape, shared by the ops of a module.
     """
 
-    def __init__(self, op: Any, known: Shapes) -> None:
+    def __init__(self, op: Any, shapes: Shapes) -> None:
         self.op = op
-        self._known = known
+        self._known = shapes
         self._held: dict[str, list[Any]] = {}
         self._sizes: dict[Origin, Any] = {}
         self._made: list[Any] = []
@@ -191,11 +193,11 @@ class Bounds:
         return self._sizes[origin]
 
     def sizes(self, value: Any) -> list[Any]:
-        """All sizes of a tensor or a memref."""
+        """Return all sizes of a tensor or a memref."""
         return [self.size(value, axis) for axis in range(value.type.rank)]
 
     def number(self, value: Any) -> Any:
-        """A number that an op is given: known, or the same value wherever it is the same size."""
+        """Return a number if the value is known, else one value for all that are the same size."""
         if isinstance(value, int):
             return value
         origin = origin_of_number(value, self._known)
@@ -243,16 +245,19 @@ class Bounds:
             self.at_most(0, size, "a size is negative")
 
     def product(self, factors: Iterable[Any], reason: str = "") -> Any:
-        """A product of numbers that are 0 or more, and that it is none that 63 bits cannot hold."""
+        """Return a product of numbers that are 0 or more; require that 63 bits hold it."""
         result: Any = 1
-        for factor in sorted(factors, key=lambda each: not isinstance(each, int)):
+        for factor in sorted(factors, key=lambda term: not isinstance(term, int)):
             if isinstance(result, int) and (result == 1 or isinstance(factor, int)):
                 result = factor if result == 1 else result * factor
                 continue
             if isinstance(result, int) and not 0 < result <= _ENDLESS[1]:
                 self.holds(result == 0, reason)
                 return 0
-            product = arith.MulUIExtendedOp(*(_as_i64(index(each)) for each in (result, factor)))
+            i64 = ir.IntegerType.get_signless(64)
+            product = arith.MulUIExtendedOp(
+                *(arith.index_cast(i64, index(term)) for term in (result, factor))
+            )
             zero = constant(product.low.type, 0)
             self.holds(arith.cmpi(arith.CmpIPredicate.eq, product.high, zero), reason)
             self.holds(arith.cmpi(arith.CmpIPredicate.sge, product.low, zero), reason)
@@ -262,63 +267,57 @@ class Bounds:
     def emit(self) -> bool:
         """Assert all of it, at the insertion point; True if there is any."""
         if not self._held:
-            for made in reversed(self._made):
-                if not any(True for _ in made.results[0].uses):
-                    made.erase()
+            for dim in reversed(self._made):
+                if not any(True for _ in dim.results[0].uses):
+                    dim.erase()
             return False
         text, location = text_of(self.op), self.op.location
         with ir.Location.name(text, location):
-            for reason, (all_hold, *others) in self._held.items():
-                for other in others:
-                    all_hold = arith.andi(as_condition(all_hold), as_condition(other))
+            for reason, conditions in self._held.items():
                 name = self.op.name
-                said = f"{name}: {reason}" if reason else f"out-of-bounds access: {name}"
-                cf.AssertOp(as_condition(all_hold), said)
+                message = f"{name}: {reason}" if reason else f"out-of-bounds access: {name}"
+                cf.AssertOp(functools.reduce(arith.andi, map(as_condition, conditions)), message)
         return True
 
 
 _MEMREFS = ir.MemRefType | ir.UnrankedMemRefType
 
 
-def _as_i64(value: Any) -> Any:
-    return arith.index_cast(ir.IntegerType.get_signless(64), value)
-
-
 def as_condition(answer: Any) -> Any:
-    """An answer as a constant of type i1; a value as it is."""
+    """Return an answer as a constant of type i1; a value as it is."""
     if isinstance(answer, bool):
         return constant(ir.IntegerType.get_signless(1), answer)
     return answer
 
 
 def mixed(op: Any, static: str, dynamic: Sequence[Any]) -> list[Any]:
-    """Numbers of an attribute, and in the place of those that it leaves open, values."""
-    left = iter(dynamic)
-    known = ir.DenseI64ArrayAttr(op.attributes[static])
-    return [next(left) if each == DYNAMIC else each for each in known]
+    """Return the numbers of an attribute, with values for the dynamic ones."""
+    remaining = iter(dynamic)
+    sizes = ir.DenseI64ArrayAttr(op.attributes[static])
+    return [next(remaining) if size == DYNAMIC else size for size in sizes]
 
 
 def operand_groups(op: Any) -> list[list[Any]]:
-    """The operands of an op, by its segments."""
-    left = iter(op.operands)
+    """Return the operands of an op, by its segments."""
+    remaining = iter(op.operands)
     counts = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
-    return [[next(left) for _ in range(count)] for count in counts]
+    return [[next(remaining) for _ in range(count)] for count in counts]
 
 
-def places(map_: Any, operands: Sequence[Any]) -> list[Any]:
+def apply_map(map_: Any, operands: Sequence[Any]) -> list[Any]:
     """Return the results of an affine map: numbers, operands, and `affine.apply` of the rest."""
-    return [_place(map_, at, list(operands)) for at in range(len(map_.results))]
+    return [_apply_result(map_, number, list(operands)) for number in range(len(map_.results))]
 
 
-def _place(map_: Any, at: int, operands: list[Any]) -> Any:
-    expr = map_.results[at]
+def _apply_result(map_: Any, number: int, operands: list[Any]) -> Any:
+    expr = map_.results[number]
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value
     if isinstance(expr, ir.AffineDimExpr):
         return operands[expr.position]
     if isinstance(expr, ir.AffineSymbolExpr):
         return operands[map_.n_dims + expr.position]
-    return affine.AffineApplyOp(map_.get_submap([at]), operands).result
+    return affine.AffineApplyOp(map_.get_submap([number]), operands).result
 
 
 def range_of(value: Any) -> Range:
@@ -335,10 +334,10 @@ def range_of(value: Any) -> Range:
             ends = [end for end in ends_of(value) if isinstance(end, int)]
             return 0, min(ends, default=1 << 63) - 1
         case "arith.constant":
-            known = ir.IntegerAttr(op.attributes["value"]).value
-            return known, known
+            value = ir.IntegerAttr(op.attributes["value"]).value
+            return value, value
         case "arith.index_cast":
-            # Of an integer of up to 64 bits: it stays itself.
+            # The cast keeps an integer of up to 64 bits.
             return range_of(op.operands[0])
         case "arith.minsi":
             (least, greatest), (other, most) = map(range_of, op.operands)
@@ -368,7 +367,7 @@ def _of_argument(value: Any) -> Range:
 
 
 def _positions(lower: int, upper: int, step: int) -> Range:
-    """From one up to, and without, another; of loops that do not run, any."""
+    """Return the range of the positions of a loop; any range for a loop that does not run."""
     if lower >= upper or step < 1 or _ENDLESS[0] == lower or upper == _ENDLESS[1]:
         return max(lower, _ENDLESS[0]), max(lower, upper - 1)
     return lower, lower + (upper - 1 - lower) // step * step
@@ -391,13 +390,13 @@ def _of_expression(expr: Any, dims: int, operands: list[Any]) -> Range | None:
         return range_of(operands[dims + expr.position])
     if not isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
         return None
-    parts = [_of_expression(each, dims, operands) for each in (expr.lhs, expr.rhs)]
+    parts = [_of_expression(side, dims, operands) for side in (expr.lhs, expr.rhs)]
     if None in parts or _ENDLESS in parts:
         return None
     (a, b), (c, d) = (part for part in parts if part is not None)
     if isinstance(expr, ir.AffineAddExpr):
-        found = a + c, b + d
+        bounds = a + c, b + d
     else:
         corners = a * c, a * d, b * c, b * d
-        found = min(corners), max(corners)
-    return found if _ENDLESS[0] < found[0] and found[1] < _ENDLESS[1] else None
+        bounds = min(corners), max(corners)
+    return bounds if _ENDLESS[0] < bounds[0] and bounds[1] < _ENDLESS[1] else None

@@ -8,6 +8,7 @@ depends on the trip counts: a loop that does not run has sizes, too.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,22 +26,17 @@ from linalg_ext.definition.affine import (
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.checks._assertions import (
-    DYNAMIC,
-    Bounds,
-    as_condition,
-    mixed,
-    operand_groups,
-)
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, nest, sub
 from linalg_ext.transforms.ir_utils.walking import text_of
+
+from ._assertions import DYNAMIC, Bounds, as_condition, mixed, operand_groups
 
 _RANKED = ir.RankedTensorType | ir.MemRefType
 
 
 def check_equal_shapes(op: Any, bounds: Bounds) -> None:
-    """Operands and results that are of one shape: of elementwise ops, copies, `linalg.softmax`."""
+    """Check that operands and results are of one shape, as of elementwise ops and copies."""
     ranked = [value for value in op.operands if isinstance(value.type, _RANKED)]
     if not ranked:
         return
@@ -86,54 +82,54 @@ def check_cast(op: Any, bounds: Bounds) -> None:
     from_: Any = source.type
     if from_.layout == type_.layout:
         return
-    said, given = (each.get_strides_and_offset() for each in (type_, from_))
-    wanted = [*said[0], said[1]]
+    result_layout, source_layout = (view.get_strides_and_offset() for view in (type_, from_))
+    expected = [*result_layout[0], result_layout[1]]
     if all(
-        known in (there, DYNAMIC)
-        for known, there in zip(wanted, [*given[0], given[1]], strict=True)
+        static in (actual, DYNAMIC)
+        for static, actual in zip(expected, [*source_layout[0], source_layout[1]], strict=True)
     ):
         return
     _, offset, *rest = memref.ExtractStridedMetadataOp(source).results
-    for known, there in zip(wanted, [*rest[type_.rank :], offset], strict=True):
-        if known != DYNAMIC:
+    for static, actual in zip(expected, [*rest[type_.rank :], offset], strict=True):
+        if static != DYNAMIC:
             bounds.equal(
-                there, known, "the memory of the operand does not fit the layout of the result"
+                actual, static, "the memory of the operand does not fit the layout of the result"
             )
 
 
 def _check_unranked_cast(source: Any, type_: Any, bounds: Bounds) -> None:
-    """The rank, and then the sizes: they are asked for in a branch, where the rank is right."""
+    """Check the rank, and then the static sizes."""
     is_tensor = isinstance(type_, ir.RankedTensorType)
     rank, dim = (tensor.rank, tensor.dim) if is_tensor else (memref.rank, memref.dim)
     fits: Any = compare("eq", rank(source), type_.rank)
     bounds.holds(fits, f"the operand is not of rank {type_.rank}")
     for axis in range(type_.rank):
         if not type_.is_dynamic_dim(axis):
-            # Of a lower rank any dimension may be asked for, but the last there is.
-            place = arith.select(fits, index(axis), index(0))
-            _check_static(type_, axis, dim(source, place), bounds)
+            # A tensor of a lower rank may lack the axis: its first size is read instead.
+            known_axis = arith.select(fits, index(axis), index(0))
+            _check_static(type_, axis, dim(source, known_axis), bounds)
 
 
 def check_given_sizes(op: Any, bounds: Bounds) -> None:
-    """`tensor.empty`, `memref.alloc`, ...: sizes that are given are not negative."""
+    """Check `tensor.empty`, `memref.alloc`, ...: sizes that are given are not negative."""
     bounds.not_negative(
         bounds.number(value) for value in op.operands if isinstance(value.type, ir.IndexType)
     )
 
 
 def check_expand(op: Any, bounds: Bounds) -> None:
-    """`expand_shape`: each dimension is the product of those that it becomes."""
+    """Check `expand_shape`: each dimension is the product of those that it becomes."""
     source, *dynamic = op.operands
-    wanted = [bounds.number(each) for each in mixed(op, "static_output_shape", dynamic)]
-    bounds.not_negative(wanted)
+    sizes = [bounds.number(size) for size in mixed(op, "static_output_shape", dynamic)]
+    bounds.not_negative(sizes)
     for axis, group in enumerate(_groups(op)):
         reason = f"dimension #{axis} of its operand is not the product of dimensions {group}"
-        product = bounds.product((wanted[at] for at in group), reason)
+        product = bounds.product((sizes[part] for part in group), reason)
         bounds.equal(bounds.size(source, axis), product, reason)
 
 
 def check_collapse(op: Any, bounds: Bounds) -> None:
-    """`collapse_shape`: of memory, dimensions that become one lie one behind the other."""
+    """Check `collapse_shape`: of memory, dimensions that become one lie one behind the other."""
     (source,) = op.operands
     strides, _ = source.type.get_strides_and_offset()
     rank = source.type.rank
@@ -142,50 +138,50 @@ def check_collapse(op: Any, bounds: Bounds) -> None:
     sizes = bounds.sizes(source)
     _, _, *rest = memref.ExtractStridedMetadataOp(source).results
     steps = [
-        step if known == DYNAMIC else known
-        for step, known in zip(rest[rank:], strides, strict=True)
+        step if static == DYNAMIC else static
+        for step, static in zip(rest[rank:], strides, strict=True)
     ]
     for group in _groups(op):
-        for at, below in itertools.pairwise(group):
-            if sizes[at] == 1:
+        for outer, inner in itertools.pairwise(group):
+            if sizes[outer] == 1:
                 continue
-            behind = compare("eq", steps[at], mul(steps[below], sizes[below]))
+            behind = compare("eq", steps[outer], mul(steps[inner], sizes[inner]))
             bounds.holds(
-                arith.ori(behind, compare("sle", sizes[at], 1)),
-                f"dimensions {at} and {below} of its operand do not lie one behind the other",
+                arith.ori(behind, compare("sle", sizes[outer], 1)),
+                f"dimensions {outer} and {inner} of its operand do not lie one behind the other",
             )
 
 
 def _groups(op: Any) -> list[list[int]]:
     return [
-        [ir.IntegerAttr(at).value for at in ir.ArrayAttr(group)]
+        [ir.IntegerAttr(dim).value for dim in ir.ArrayAttr(group)]
         for group in ir.ArrayAttr(op.attributes["reassociation"])
     ]
 
 
 def check_reshape(op: Any, bounds: Bounds) -> None:
-    """`reshape` to a shape that is computed: it has as many elements as there are."""
+    """Check `reshape` to a shape that is computed: it has as many elements as there are."""
     source, shape = op.operands
     type_ = op.results[0].type
     if not (isinstance(source.type, _RANKED) and isinstance(type_, _RANKED)):
         return
     load = tensor.extract if isinstance(type_, ir.RankedTensorType) else memref.load
-    found = [as_index(load(shape, [index(axis)])) for axis in range(type_.rank)]
-    bounds.not_negative(found)
-    for axis, size in enumerate(found):
+    sizes = [as_index(load(shape, [index(axis)])) for axis in range(type_.rank)]
+    bounds.not_negative(sizes)
+    for axis, size in enumerate(sizes):
         _check_static(type_, axis, size, bounds)
     reason = "the shape has another number of elements: some would be out of bounds"
     bounds.equal(
-        bounds.product(bounds.sizes(source), reason), bounds.product(found, reason), reason
+        bounds.product(bounds.sizes(source), reason), bounds.product(sizes, reason), reason
     )
 
 
 def check_concat(op: Any, bounds: Bounds) -> None:
-    """`tensor.concat`: the others are as large as the first, but along one dimension."""
+    """Check `tensor.concat`: the others are as large as the first, but along one dimension."""
     along, type_ = ir.IntegerAttr(op.attributes["dim"]).value, op.results[0].type
-    first, *others = op.operands
+    first, *rest = op.operands
     total = bounds.size(first, along)
-    for number, value in enumerate(others, 1):
+    for number, value in enumerate(rest, 1):
         before, total = total, add(total, bounds.size(value, along))
         bounds.at_most(before, total, f"dimension #{along} would be longer than 2^63 - 1")
         for axis in range(type_.rank):
@@ -206,13 +202,13 @@ def check_pad(op: Any, bounds: Bounds) -> None:
     for amount in (*low, *high):
         bounds.at_most(0, amount, "a negative amount: its operand would be put out of bounds")
     amounts = (
-        [bounds.number(each) for each in mixed(op, name, group)]
+        [bounds.number(amount) for amount in mixed(op, name, group)]
         for name, group in (("static_low", low), ("static_high", high))
     )
     for axis, (before, after) in enumerate(zip(*amounts, strict=True)):
         length = add(add(before, bounds.size(source, axis)), after)
         _check_static(type_, axis, length, bounds)
-        if any(isinstance(each, int) and each < 0 for each in (before, after)):
+        if any(isinstance(amount, int) and amount < 0 for amount in (before, after)):
             bounds.at_most(0, length, f"less than nothing is left of dimension #{axis}")
         elif not isinstance(before, int) or not isinstance(after, int):
             # A sum that leaves 64 bits is less than each of its parts.
@@ -220,17 +216,17 @@ def check_pad(op: Any, bounds: Bounds) -> None:
 
 
 def check_scatter(op: Any, bounds: Bounds) -> None:
-    """`tensor.scatter`: a slice for each of the indices, of the size of the destination."""
+    """Check `tensor.scatter`: a slice for each of the indices, of the size of the destination."""
     slices, target, indices = op.operands
     dims = list(ir.DenseI64ArrayAttr(op.attributes["scatter_dims"]))
     batch = indices.type.rank - 1
-    wanted = bounds.sizes(indices)[:batch]
+    sizes = bounds.sizes(indices)[:batch]
     for axis in range(target.type.rank):
         if axis not in dims:
-            wanted.append(bounds.size(target, axis))
+            sizes.append(bounds.size(target, axis))
         elif slices.type.rank - batch == target.type.rank:
-            wanted.append(1)  # the dimensions that are indexed stay
-    for axis, size in enumerate(wanted):
+            sizes.append(1)  # the dimensions that are indexed stay
+    for axis, size in enumerate(sizes):
         bounds.equal(
             bounds.size(slices, axis),
             size,
@@ -239,7 +235,7 @@ def check_scatter(op: Any, bounds: Bounds) -> None:
 
 
 def check_pack(op: Any, bounds: Bounds) -> None:
-    """`linalg.pack`: whole tiles are made, and all of its operand is in them."""
+    """Check `linalg.pack`: whole tiles are made, and all of its operand is in them."""
     (source,), (packed,), padding, dynamic = operand_groups(op)
     for axis, length, count, tile in _tiled_axes(op, source, packed, dynamic, bounds):
         reason = f"the tiles of dimension #{axis} do not hold what is packed"
@@ -249,7 +245,7 @@ def check_pack(op: Any, bounds: Bounds) -> None:
 
 
 def check_unpack(op: Any, bounds: Bounds) -> None:
-    """`linalg.unpack`: there are tiles for all that is unpacked."""
+    """Check `linalg.unpack`: there are tiles for all that is unpacked."""
     packed, result, *dynamic = op.operands
     for axis, length, count, tile in _tiled_axes(op, result, packed, dynamic, bounds):
         reason = f"dimension #{axis} has too few tiles"
@@ -265,31 +261,33 @@ def _tiled_axes(
     """
     rank = plain.type.rank
     tiles = _tiles(op, packed, rank, dynamic, bounds)
-    for axis, place in enumerate(_outer_places(op, rank)):
-        length, count = bounds.size(plain, axis), bounds.size(packed, place)
+    for axis, packed_axis in enumerate(_outer_axes(op, rank)):
+        length, count = bounds.size(plain, axis), bounds.size(packed, packed_axis)
         if axis in tiles:
             yield axis, length, count, tiles[axis]
         else:
-            reason = f"dimension #{axis} is not as long as dimension #{place} of what is packed"
+            reason = (
+                f"dimension #{axis} is not as long as dimension #{packed_axis} of what is packed"
+            )
             bounds.equal(length, count, reason)
 
 
 def _tiles(
     op: Any, packed: Any, rank: int, dynamic: Sequence[Any], bounds: Bounds
 ) -> dict[int, Any]:
-    sizes = [bounds.number(each) for each in mixed(op, "static_inner_tiles", dynamic)]
-    for place, size in enumerate(sizes, rank):
+    sizes = [bounds.number(size) for size in mixed(op, "static_inner_tiles", dynamic)]
+    for packed_axis, size in enumerate(sizes, rank):
         bounds.at_most(1, size, "a tile is of no size")
         bounds.equal(
-            bounds.size(packed, place),
+            bounds.size(packed, packed_axis),
             size,
-            f"dimension #{place} of what is packed is not as long as the tile that is said",
+            f"dimension #{packed_axis} of what is packed is not as long as the tile that is said",
         )
     return dict(zip(ir.DenseI64ArrayAttr(op.attributes["inner_dims_pos"]), sizes, strict=True))
 
 
-def _outer_places(op: Any, rank: int) -> list[int]:
-    """For each dimension of what is not packed, the one of what is packed that its tiles lie in."""
+def _outer_axes(op: Any, rank: int) -> list[int]:
+    """Return for each axis of the plain tensor the axis of its tiles in the packed one."""
     if "outer_dims_perm" not in op.attributes:
         return list(range(rank))
     order = list(ir.DenseI64ArrayAttr(op.attributes["outer_dims_perm"]))
@@ -304,7 +302,7 @@ def _tile_count(length: Any, tile: Any) -> Any:
 
 
 def check_winograd_filter(op: Any, bounds: Bounds) -> None:
-    """`linalg.winograd_filter_transform`: filters (F, H, W, C) into (H', W', C, F)."""
+    """Check `linalg.winograd_filter_transform`: filters (F, H, W, C) into (H', W', C, F)."""
     source, result = op.operands
     winograd = _Winograd(op, bounds)
     winograd.keeps(source, result, {0: 3, 3: 2})
@@ -346,7 +344,7 @@ def check_winograd_output(op: Any, bounds: Bounds) -> None:
 
 
 class _Winograd:
-    """One transform of Winograd's: F(outputs, taps), in tiles of a size."""
+    """A transform of Winograd's: F(outputs, taps), in tiles of a size."""
 
     def __init__(self, op: Any, bounds: Bounds) -> None:
         self.bounds = bounds
@@ -354,13 +352,12 @@ class _Winograd:
         self.outputs, self.taps = map(int, name.groups()) if name else (1, 1)
         self.size = self.outputs + self.taps - 1
 
-    def keeps(self, source: Any, result: Any, places: Mapping[int, int]) -> None:
-        """Dimensions that are those of the result, in another place."""
-        for axis, place in places.items():
-            self.equal(source, axis, self.bounds.size(result, place))
+    def keeps(self, source: Any, result: Any, axes: Mapping[int, int]) -> None:
+        """Check that dimensions are equal to those of the result, at other axes."""
+        for axis, result_axis in axes.items():
+            self.equal(source, axis, self.bounds.size(result, result_axis))
 
     def equal(self, value: Any, axis: int, size: Any) -> None:
-        """A dimension is of a size."""
         reason = f"dimension #{axis} of {value.type} does not fit the other operand"
         self.bounds.equal(self.bounds.size(value, axis), size, reason)
 
@@ -377,7 +374,7 @@ def forget_promise(op: Any, bounds: Bounds) -> None:
 
 
 def check_alignment(op: Any, bounds: Bounds) -> None:
-    """`memref.assume_alignment`: the first element is at a multiple of the alignment."""
+    """Check `memref.assume_alignment`: the first element is at a multiple of the alignment."""
     (source,) = op.operands
     alignment = ir.IntegerAttr(op.attributes["alignment"]).value
     start = memref.extract_aligned_pointer_as_index(source)
@@ -433,24 +430,26 @@ def check_index(
     lengths: Mapping[str, Any],
     bounds: Bounds,
 ) -> None:
-    """An index that is computed of positions of loops stays within its size."""
+    """Check that an index computed from loop positions stays within its size."""
     expr, size = map_.results[axis], bounds.size(value, axis)
     dims = [dim for dim in map_.dims if dim in expr.dims]
-    taken = [lengths[dim] for dim in dims]
-    if any(isinstance(length, int) and length == 0 for length in taken):
+    extents = [lengths[dim] for dim in dims]
+    if any(isinstance(length, int) and length == 0 for length in extents):
         return
     reason = f"{_dimension(number, axis)}: the index {expr} leaves it"
     is_exact = linear_terms(expr) is not None
     least, most = _span(expr, lengths)
-    if all(isinstance(each, int) for each in (least, most, size)):
+    if all(isinstance(end, int) for end in (least, most, size)):
         if least >= 0 and most < size:
             return
         if is_exact:
             bounds.holds(False, reason)
             return
-        places = [length for length in taken if isinstance(length, int)]
-        if _count(places) <= _FEW:
-            bounds.holds(all(0 <= at < size for at in _places(expr, dims, places)), reason)
+        static = [length for length in extents if isinstance(length, int)]
+        if math.prod(static) <= _FEW:
+            bounds.holds(
+                all(0 <= position < size for position in _positions_of(expr, dims, static)), reason
+            )
             return
     inside: Any = True
     if not (isinstance(least, int) and least >= 0):
@@ -458,14 +457,14 @@ def check_index(
     below = compare("slt", most, size)
     inside = below if inside is True else arith.andi(inside, below)
     limit = _MOST // max(1, _weight(expr))
-    for length in taken:
+    for length in extents:
         if not isinstance(length, int):
             # No step of the computation is beyond 63 bits.
             inside = arith.andi(inside, compare("sle", length, limit))
             if is_exact:
                 inside = arith.ori(inside, compare("eq", length, 0))
     bounds.holds(
-        inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason
+        inside if is_exact else _every_place(inside, map_, axis, dims, extents, size), reason
     )
 
 
@@ -477,17 +476,17 @@ def _every_place(
     lengths: Sequence[Any],
     size: Any,
 ) -> Any:
-    """True where the ends are inside; else every place is looked at, for some may not occur."""
+    """Return True if the ends are inside, else whether every position that occurs is."""
     i1 = ir.IntegerType.get_signless(1)
     branch: Any = scf.IfOp(inside, [i1], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([as_condition(True)])
 
-    def look(at: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
-        found = dict(zip(dims, at, strict=True))
-        operands = [found.get(dim, index(0)) for dim in map_.dims]
-        place = affine.AffineApplyOp(to_ir_map(map_).get_submap([axis]), operands).result
-        fits = arith.andi(compare("sle", 0, place), compare("slt", place, size))
+    def look(positions: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
+        by_dim = dict(zip(dims, positions, strict=True))
+        operands = [by_dim.get(dim, index(0)) for dim in map_.dims]
+        position = affine.AffineApplyOp(to_ir_map(map_).get_submap([axis]), operands).result
+        fits = arith.andi(compare("sle", 0, position), compare("slt", position, size))
         return [arith.andi(so_far[0], fits)]
 
     with ir.InsertionPoint(branch.else_block):
@@ -495,21 +494,14 @@ def _every_place(
     return branch.results[0]
 
 
-def _places(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:
+def _positions_of(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:
     names = [AffineDim(dim) for dim in dims]
-    for at in itertools.product(*(range(length) for length in lengths)):
-        yield expr.evaluate(dict(zip(names, at, strict=True)))
-
-
-def _count(lengths: Sequence[int]) -> int:
-    count = 1
-    for length in lengths:
-        count *= length
-    return count
+    for indices in itertools.product(*(range(length) for length in lengths)):
+        yield expr.evaluate(dict(zip(names, indices, strict=True)))
 
 
 def _weight(expr: AffineExpr) -> int:
-    """The sum of all factors and numbers of an expression: it grows no faster than by this."""
+    """Return the sum of all factors and constants, a bound of the expression's growth."""
     if isinstance(expr, AffineConst):
         return abs(expr.value)
     if not isinstance(expr, AffineBinary):
@@ -519,7 +511,7 @@ def _weight(expr: AffineExpr) -> int:
 
 
 def _span(expr: AffineExpr, lengths: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The least and the greatest that an expression can be: numbers, or values."""
+    """Return the least and the greatest that an expression can be: numbers, or values."""
     if isinstance(expr, AffineConst):
         return expr.value, expr.value
     if isinstance(expr, AffineDim):

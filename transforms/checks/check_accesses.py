@@ -21,10 +21,9 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.checks._assertions import Shapes
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._assertions import Bounds
+from ._assertions import Bounds, Shapes
 from .memory_rules import ACCESSES, RULES, checked_by
 
 NAME = ACCESSES
@@ -35,12 +34,12 @@ _CHECKED = frozenset(checked_by("accesses"))
 def check_accesses(module: ir.Operation) -> Report:
     """Assert that accesses are in bounds."""
     report = Report(NAME)
-    known: Shapes = {}
+    shapes: Shapes = {}
     for op in operations(module, _CHECKED):
         report.matched[op.name] += 1
         check = RULES[op.name].accesses
         with op.location, ir.InsertionPoint(_before(op)):
-            bounds = Bounds(op, known)
+            bounds = Bounds(op, shapes)
             if check is not None:
                 check(op, bounds)
             report.changed[op.name] += bounds.emit()

@@ -27,11 +27,10 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.checks._assertions import Shapes
-from linalg_ext.transforms.checks._size_rules import check_equal_shapes
 from linalg_ext.transforms.ir_utils.walking import place, select
 
-from ._assertions import Bounds
+from ._assertions import Bounds, Shapes
+from ._size_rules import check_equal_shapes
 from .memory_rules import RULES, SIZES, Check, is_held
 
 NAME = SIZES
@@ -45,12 +44,12 @@ def check_sizes(module: ir.Operation) -> Report:
         LoweringError: an op of the dialects that are checked is not known to the checks.
     """
     report = Report(NAME)
-    known: Shapes = {}
+    shapes: Shapes = {}
     for op in select(module, lambda op: _is_checked(op.name)):
         report.matched[op.name] += 1
         check = _check_of(op)
         with op.location, ir.InsertionPoint(op):
-            bounds = Bounds(op, known)
+            bounds = Bounds(op, shapes)
             check(op, bounds)
             report.changed[op.name] += bounds.emit()
     return report

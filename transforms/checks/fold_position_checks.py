@@ -35,10 +35,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.checks._assertions import ends_of, is_position, origin_of_number
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
-from ._assertions import Range, range_of
+from ._assertions import Range, ends_of, is_position, origin_of_number, range_of
 
 NAME = "linalg-ext-fold-position-checks"
 
@@ -74,11 +73,11 @@ def fold_position_checks(module: ir.Operation) -> Report:
 def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
     """Return the constant result of a comparison of a position; None where it is not known."""
     order = _ORDERS[predicate]
-    known = _rounds(position) if producer(position) is not None else range_of(position)
+    positions = _rounds(position) if producer(position) is not None else range_of(position)
     least, greatest = range_of(bound)
     # An order that both ends agree on is that of all between them.
-    if known is not None and least == greatest:
-        first, last = order(known[0], least), order(known[1], least)
+    if positions is not None and least == greatest:
+        first, last = order(positions[0], least), order(positions[1], least)
         return first if first == last else None
     if predicate in _BELOW and origin_of_number(bound) in ends_of(position):
         return True
@@ -86,6 +85,6 @@ def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
 
 
 def _rounds(position: Any) -> Range | None:
-    """The first and the last position of a loop of a structured op; None where none is known."""
+    """Return the first and the last position of a structured op's loop; None if unknown."""
     sizes = [size for size in ends_of(position) if isinstance(size, int)]
     return (0, sizes[0] - 1) if sizes and sizes[0] > 0 else None

@@ -36,6 +36,7 @@ _DIMS = ("memref.dim", "tensor.dim")
 _WRITES = frozenset(
     ("memref.store", "memref.copy", "affine.store", "vector.store", "vector.transfer_write")
 )
+"""Ops that may write the caller's memory: an assertion behind one must not stop it."""
 
 
 @module_pass(NAME, on=_OP)
@@ -54,22 +55,24 @@ def hoist_assertions(module: ir.Operation) -> Report:
 def _hoist(block: Any, assertions: list[Any]) -> int:
     """Move the assertions of a block; how many of them stood behind another op than now."""
     ops = [op.operation for op in block.operations]
-    place = {op: at for at, op in enumerate(ops)}
-    # Behind which op, by its place, each op that moves may stand: -1 is the head of the block.
+    positions = {op: number for number, op in enumerate(ops)}
+    # Positions of ops that move, with those that they may stand behind; -1 is the block's head.
     behind: dict[int, int] = {}
     lined_up: dict[int, list[Any]] = {}
-    moved, barrier, seen = 0, -1, 0
-    for at in sorted(_needed(assertions, place)):
-        for passed in range(seen, at):
-            if _may_write(ops[passed]):
+    moved, barrier, start = 0, -1, 0
+    for position in sorted(_needed(assertions, positions)):
+        for passed in range(start, position):
+            if ops[passed].name in _WRITES:
                 barrier = passed
-        op, earliest, seen = ops[at], barrier, at
+        op, earliest, start = ops[position], barrier, position
         for operand in op.operands:
-            made = place.get(operand.owner, -1) if isinstance(operand, ir.OpResult) else -1
-            earliest = max(earliest, behind.get(made, made))
-        behind[at] = earliest
+            definition = (
+                positions.get(operand.owner, -1) if isinstance(operand, ir.OpResult) else -1
+            )
+            earliest = max(earliest, behind.get(definition, definition))
+        behind[position] = earliest
         line = lined_up.setdefault(earliest, [])
-        if at != earliest + 1 + len(line):
+        if position != earliest + 1 + len(line):
             moved += op.name == _OP
             if line or earliest >= 0:
                 op.move_after(line[-1] if line else ops[earliest])
@@ -79,30 +82,25 @@ def _hoist(block: Any, assertions: list[Any]) -> int:
     return moved
 
 
-def _may_write(op: Any) -> bool:
-    """An op that may write memory of the caller's, which an assertion behind it must not stop."""
-    return op.name in _WRITES
-
-
-def _needed(assertions: list[Any], place: dict[Any, int]) -> set[int]:
-    """The assertions and the arithmetic of the block that they hang on, by their places."""
+def _needed(assertions: list[Any], positions: dict[Any, int]) -> set[int]:
+    """Return the positions of assertions and of the arithmetic in the block that they need."""
     needed = set()
-    left = list(assertions)
-    while left:
-        op = left.pop()
-        at = place[op]
-        if at in needed:
+    waiting = list(assertions)
+    while waiting:
+        op = waiting.pop()
+        position = positions[op]
+        if position in needed:
             continue
-        needed.add(at)
+        needed.add(position)
         for operand in op.operands:
-            made = operand.owner if isinstance(operand, ir.OpResult) else None
-            if made in place and _is_arithmetic(made):
-                left.append(made)
+            definition = operand.owner if isinstance(operand, ir.OpResult) else None
+            if definition in positions and _is_arithmetic(definition):
+                waiting.append(definition)
     return needed
 
 
 def _is_arithmetic(op: Any) -> bool:
-    """An op on numbers that may be computed at any time."""
+    """Return an op on numbers that may be computed at any time."""
     if op.name in _DIMS:
         return element_of_constant(op.operands[1]) is not None
     return bool(op.name.startswith(_ARITHMETIC)) and not op.regions

@@ -17,8 +17,11 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, tensor, vector
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.checks._assertions import DYNAMIC, Bounds, mixed, operand_groups, places
-from linalg_ext.transforms.checks._size_rules import (
+from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, index, like, negated
+from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
+
+from ._assertions import DYNAMIC, Bounds, apply_map, mixed, operand_groups
+from ._size_rules import (
     check_alignment,
     check_cast,
     check_collapse,
@@ -37,12 +40,10 @@ from linalg_ext.transforms.checks._size_rules import (
     check_winograd_output,
     forget_promise,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, index, like, negated
-from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
 
 
 def check_insertion(op: Any, bounds: Bounds) -> None:
-    """`tensor.insert_slice`: all of it is within the whole, and of the size that it says."""
+    """Check `tensor.insert_slice`: all of it is within the whole, and of the size that it says."""
     (source,), (whole,), *dynamic = operand_groups(op)
     offsets, sizes, strides = _slice_of(op, dynamic, bounds)
     _check_slice(whole, offsets, sizes, strides, bounds)
@@ -52,7 +53,7 @@ def check_insertion(op: Any, bounds: Bounds) -> None:
 
 
 def check_extraction(op: Any, bounds: Bounds) -> None:
-    """`tensor.extract_slice` and `memref.subview`: all of it is within the whole."""
+    """Check `tensor.extract_slice` and `memref.subview`: all of it is within the whole."""
     (whole,), *dynamic = operand_groups(op)
     offsets, sizes, strides = _slice_of(op, dynamic, bounds)
     _check_slice(whole, offsets, sizes, strides, bounds)
@@ -61,7 +62,7 @@ def check_extraction(op: Any, bounds: Bounds) -> None:
 def _slice_of(op: Any, dynamic: Sequence[Any], bounds: Bounds) -> list[list[Any]]:
     names = ("static_offsets", "static_sizes", "static_strides")
     return [
-        [bounds.number(each) for each in mixed(op, name, group)]
+        [bounds.number(number) for number in mixed(op, name, group)]
         for name, group in zip(names, dynamic, strict=True)
     ]
 
@@ -79,7 +80,7 @@ def _check_slice(
 
 def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) -> None:
     """Require that the first and the last of strided elements are within the limit."""
-    if all(isinstance(each, int) for each in (start, count, step, limit)):
+    if all(isinstance(number, int) for number in (start, count, step, limit)):
         ends = (start, start + (count - 1) * step) if count else (start, max(start - 1, 0))
         bounds.holds(count >= 0 and all(0 <= end < limit or not count for end in ends))
         if not count:
@@ -95,7 +96,7 @@ def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) 
 
 
 def _product(left: Any, right: Any) -> tuple[Any, Any]:
-    """A signed product, and whether 64 bits hold it."""
+    """Return a signed product, and whether 64 bits hold it."""
     i64 = ir.IntegerType.get_signless(64)
     product = arith.MulSIExtendedOp(*(arith.index_cast(i64, index(x)) for x in (left, right)))
     sign = arith.shrsi(product.low, constant(i64, 63))
@@ -104,7 +105,7 @@ def _product(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
-    """A slice is as large as it is said to be; dimensions of size one may have been dropped."""
+    """Check the sizes of a slice; dimensions of size one may have been dropped."""
     axis, spare = 0, len(sizes) - source.type.rank
     for count in sizes:
         if spare and count == 1 and not _is_one(source, axis):
@@ -125,25 +126,25 @@ def _is_one(source: Any, axis: int) -> bool:
 
 
 def check_read(op: Any, bounds: Bounds) -> None:
-    """One element that is read: `memref.load`, `tensor.extract`."""
-    base, *at = op.operands
-    check_element(base, at, bounds)
+    """Check one read element: `memref.load`, `tensor.extract`."""
+    base, *indices = op.operands
+    check_element(base, indices, bounds)
 
 
 def check_written(op: Any, bounds: Bounds) -> None:
-    """One element that is written: `memref.store`, `tensor.insert`, `memref.atomic_rmw`."""
-    _, base, *at = op.operands
-    check_element(base, at, bounds)
+    """Check one written element: `memref.store`, `tensor.insert`, `memref.atomic_rmw`."""
+    _, base, *indices = op.operands
+    check_element(base, indices, bounds)
 
 
-def check_element(base: Any, at: Sequence[Any], bounds: Bounds) -> None:
-    """The place of one element."""
-    for axis, place in enumerate(at):
-        bounds.within(bounds.number(place), 1, bounds.size(base, axis))
+def check_element(base: Any, indices: Sequence[Any], bounds: Bounds) -> None:
+    """Check the index of one element."""
+    for axis, position in enumerate(indices):
+        bounds.within(bounds.number(position), 1, bounds.size(base, axis))
 
 
 def check_dimension(op: Any, bounds: Bounds) -> None:
-    """`tensor.dim` and `memref.dim`: there is such a dimension."""
+    """Check `tensor.dim` and `memref.dim`: there is such a dimension."""
     source, axis = op.operands
     if isinstance(source.type, ir.MemRefType | ir.RankedTensorType):
         rank: Any = source.type.rank
@@ -154,7 +155,7 @@ def check_dimension(op: Any, bounds: Bounds) -> None:
 
 
 def check_reinterpretation(op: Any, bounds: Bounds) -> None:
-    """`memref.reinterpret_cast`: what it shows, its source shows."""
+    """Check `memref.reinterpret_cast`: what it shows, its source shows."""
     (source,), *dynamic = operand_groups(op)
     if not isinstance(source.type, ir.MemRefType):
         return
@@ -170,7 +171,7 @@ def check_reinterpretation(op: Any, bounds: Bounds) -> None:
         least = arith.addi(least, arith.minsi(far, index(0)))
         most = arith.addi(most, arith.maxsi(far, index(0)))
     span = arith.subi(most, least)
-    # No sum of what is near can leave 64 bits.
+    # Offsets within the span cannot add up to more than 64 bits.
     low = high = index(offset)
     inside = _is_between(least, offset, most)
     for count, step in zip(sizes, strides, strict=True):
@@ -192,73 +193,73 @@ def _is_between(low: Any, value: Any, high: Any) -> Any:
 
 
 def check_view(op: Any, bounds: Bounds) -> None:
-    """`memref.view`: its bytes are those of the buffer."""
+    """Check `memref.view`: its bytes are those of the buffer."""
     source, shift, *dynamic = op.operands
     type_ = op.results[0].type
-    left = iter(dynamic)
+    remaining = iter(dynamic)
     sizes = [
-        next(left) if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
-        for at in range(type_.rank)
+        next(remaining) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
     ]
     room = bounds.size(source, 0)
     bounds.within(shift, 0, room)
     for count in sizes:
         bounds.at_most(0, count)
-    taken = bounds.product([element_bytes(type_.element_type), *sizes])
-    bounds.at_most(taken, sub(room, shift))
+    nbytes = bounds.product([element_bytes(type_.element_type), *sizes])
+    bounds.at_most(nbytes, sub(room, shift))
 
 
 _MOST_LANES = (1 << 31) - 1
 """Upstream compares lanes as integers of 32 bits."""
 
 
-def check_vector(base: Any, at: Sequence[Any], value: Any, bounds: Bounds) -> None:
-    """A scalar, or a vector of consecutive elements along the last dimensions.
+def check_vector(base: Any, starts: Sequence[Any], value: Any, bounds: Bounds) -> None:
+    """Check a scalar, or a vector of consecutive elements along the last dimensions.
 
     Args:
         base: the memref.
-        at: where it begins.
+        starts: the index of its first element.
         value: the type of what is read or written.
         bounds: gets what must hold.
     """
-    lanes = [1] * len(at)
+    lanes = [1] * len(starts)
     if isinstance(value, ir.VectorType) and value != base.type.element_type:
-        lanes[len(at) - value.rank :] = value.shape
-    for axis, (start, count) in enumerate(zip(at, lanes, strict=True)):
+        lanes[len(starts) - value.rank :] = value.shape
+    for axis, (start, count) in enumerate(zip(starts, lanes, strict=True)):
         bounds.within(start, count, bounds.size(base, axis))
 
 
 def check_affine(op: Any, bounds: Bounds) -> None:
-    """`affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
+    """Check `affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
     is_store = op.name in ("affine.store", "affine.vector_store")
     base, *operands = list(op.operands)[is_store:]
     value = op.operands[0] if is_store else op.results[0]
-    at = places(ir.AffineMapAttr(op.attributes["map"]).value, operands)
-    check_vector(base, at, value.type, bounds)
+    starts = apply_map(ir.AffineMapAttr(op.attributes["map"]).value, operands)
+    check_vector(base, starts, value.type, bounds)
 
 
 def check_load(op: Any, bounds: Bounds) -> None:
-    """`vector.load`: consecutive elements."""
-    base, *at = op.operands
-    check_vector(base, at, op.results[0].type, bounds)
+    """Check `vector.load`: consecutive elements."""
+    base, *starts = op.operands
+    check_vector(base, starts, op.results[0].type, bounds)
 
 
 def check_store(op: Any, bounds: Bounds) -> None:
-    """`vector.store`: consecutive elements."""
-    value, base, *at = op.operands
-    check_vector(base, at, value.type, bounds)
+    """Check `vector.store`: consecutive elements."""
+    value, base, *starts = op.operands
+    check_vector(base, starts, value.type, bounds)
 
 
 def check_transfer(op: Any, bounds: Bounds) -> None:
-    """`vector.transfer_read` and `_write`: along dimensions that are said to be in bounds."""
+    """Check `vector.transfer_read` and `_write`: along dimensions that are said to be in bounds."""
     is_read = op.name == "vector.transfer_read"
     groups = operand_groups(op)
-    (base,), at, mask = (groups[0], groups[1], groups[3]) if is_read else groups[1:4]
+    (base,), starts, mask = (groups[0], groups[1], groups[3]) if is_read else groups[1:4]
     shape = (op.results[0] if is_read else op.operands[0]).type.shape
     map_ = ir.AffineMapAttr(op.attributes["permutation_map"]).value
-    said = [ir.BoolAttr(each).value for each in ir.ArrayAttr(op.attributes["in_bounds"])]
+    flags = [ir.BoolAttr(flag).value for flag in ir.ArrayAttr(op.attributes["in_bounds"])]
     lanes: dict[int, int] = {}
-    for expr, count, is_inside in zip(map_.results, shape, said, strict=True):
+    for expr, count, is_inside in zip(map_.results, shape, flags, strict=True):
         if isinstance(expr, ir.AffineDimExpr):
             # Lanes beyond the end are padded, or not written: only where it begins matters.
             lanes[expr.position] = count if is_inside else 0
@@ -266,7 +267,7 @@ def check_transfer(op: Any, bounds: Bounds) -> None:
     if isinstance(element, ir.VectorType):
         lanes = {}
     limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
-    for axis, (start, limit) in enumerate(zip(at, limits, strict=True)):
+    for axis, (start, limit) in enumerate(zip(starts, limits, strict=True)):
         count = lanes.get(axis, 1)
         if count and not mask:
             bounds.within(start, count, limit)
@@ -274,36 +275,36 @@ def check_transfer(op: Any, bounds: Bounds) -> None:
             bounds.at_most(0, start)
             bounds.at_most(start, _MOST_LANES)
     if mask and map_.is_projected_permutation and not isinstance(element, ir.VectorType):
-        _check_mask(mask[0], at, limits, lanes, map_, bounds)
+        _check_mask(mask[0], starts, limits, lanes, map_, bounds)
 
 
 def _check_mask(
-    mask: Any, at: Sequence[Any], limits: Sequence[Any], lanes: Any, map_: Any, bounds: Bounds
+    mask: Any, starts: Sequence[Any], limits: Sequence[Any], lanes: Any, map_: Any, bounds: Bounds
 ) -> None:
-    """Lanes that are chosen are in bounds, along dimensions that are said to be."""
+    """Check the chosen lanes along the dimensions that are marked in bounds."""
     order = [e.position for e in map_.results if isinstance(e, ir.AffineDimExpr)]
     # A mask has the dimensions in the order of the memory.
     shape = list(mask.type.shape)
     axes = sorted(order)
     if len(axes) != len(shape):
         return
-    left = [
-        sub(limits[axis], at[axis]) if lanes[axis] else count
+    lane_limits = [
+        sub(limits[axis], starts[axis]) if lanes[axis] else count
         for axis, count in zip(axes, shape, strict=True)
     ]
-    _all_below(mask, left, bounds)
+    _all_below(mask, lane_limits, bounds)
 
 
-def _all_below(mask: Any, left: Sequence[Any], bounds: Bounds) -> None:
-    """Lanes that a mask chooses are below counts, one for each dimension of it."""
-    counts = [arith.maxsi(index(each), index(0)) for each in left]
+def _all_below(mask: Any, limits: Sequence[Any], bounds: Bounds) -> None:
+    """Require that the chosen lanes are below limits, one for each dimension of the mask."""
+    counts = [arith.maxsi(index(limit), index(0)) for limit in limits]
     inside = vector.CreateMaskOp(mask.type, counts).result
     holds = arith.ori(inside, negated(mask))
     bounds.holds(_reduced("and", holds))
 
 
 def check_masked(op: Any, bounds: Bounds) -> None:
-    """`vector.maskedload` and `maskedstore`: the lanes that are chosen."""
+    """Check `vector.maskedload` and `maskedstore`: the lanes that are chosen."""
     base, *outer, last, mask, _ = op.operands
     for axis, start in enumerate(outer):
         bounds.within(start, 1, bounds.size(base, axis))
@@ -313,7 +314,7 @@ def check_masked(op: Any, bounds: Bounds) -> None:
 
 
 def check_packed(op: Any, bounds: Bounds) -> None:
-    """`vector.expandload` and `compressstore`: as many as are chosen."""
+    """Check `vector.expandload` and `compressstore`: as many as are chosen."""
     base, *rest = op.operands
     *outer, last, mask, _ = rest
     for axis, start in enumerate(outer):
@@ -324,27 +325,29 @@ def check_packed(op: Any, bounds: Bounds) -> None:
 
 
 def check_gather(op: Any, bounds: Bounds) -> None:
-    """`vector.gather` and `scatter`: the lanes that are chosen, from a place on."""
+    """Check `vector.gather` and `scatter`: the lanes that are chosen, from a place on."""
     base, *rest = op.operands
-    at, (lanes, mask) = rest[: base.type.rank], rest[base.type.rank : base.type.rank + 2]
+    starts, (lanes, mask) = rest[: base.type.rank], rest[base.type.rank : base.type.rank + 2]
     steps = _steps(base, bounds)
     if steps is None:
         return
     limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
-    for start, limit in zip(at, limits, strict=True):
+    for start, limit in zip(starts, limits, strict=True):
         bounds.within(start, 1, limit)
     start, last = index(0), index(0)
-    for place, step, limit in zip(at, steps, limits, strict=True):
-        start = arith.addi(start, arith.muli(index(place), index(step)))
+    for position, step, limit in zip(starts, steps, limits, strict=True):
+        start = arith.addi(start, arith.muli(index(position), index(step)))
         last = arith.addi(last, arith.muli(index(sub(limit, 1)), index(step)))
     positions = Integers(like(lanes.type, ir.IndexType.get()))
-    found = lanes
+    offsets = lanes
     if lanes.type.element_type != ir.IndexType.get():
-        found = arith.index_cast(positions.type, lanes)
+        offsets = arith.index_cast(positions.type, lanes)
     least = vector.BroadcastOp(positions.type, arith.subi(index(0), start)).result
     most = vector.BroadcastOp(positions.type, arith.subi(last, start)).result
     sle = arith.CmpIPredicate.sle
-    inside = arith.andi(positions.compare(sle, least, found), positions.compare(sle, found, most))
+    inside = arith.andi(
+        positions.compare(sle, least, offsets), positions.compare(sle, offsets, most)
+    )
     # Lanes that are not chosen may hold poison, which `ori` would hand on and `select` does not.
     bounds.holds(_reduced("and", arith.select(mask, inside, negated(mask))))
 
@@ -365,17 +368,17 @@ def _steps(base: Any, bounds: Bounds) -> list[Any] | None:
 
 
 def check_position(op: Any, bounds: Bounds) -> None:
-    """`vector.extract` and `insert` at positions that are computed."""
+    """Check `vector.extract` and `insert` at positions that are computed."""
     is_insertion = op.name == "vector.insert"
     _, *rest = op.operands
     whole = op.operands[int(is_insertion)]
-    at = mixed(op, "static_position", rest[int(is_insertion) :])
-    for place, count in zip(at, whole.type.shape, strict=False):
-        bounds.within(place, 1, count)
+    positions = mixed(op, "static_position", rest[int(is_insertion) :])
+    for position, count in zip(positions, whole.type.shape, strict=False):
+        bounds.within(position, 1, count)
 
 
 def _reduced(kind: str, value: Any) -> Any:
-    """All lanes of a vector of any rank, as one number."""
+    """Return all lanes of a vector of any rank, as one number."""
     element = value.type.element_type
     if value.type.rank != 1:
         flat = ir.VectorType.get([math.prod(value.type.shape)], element)

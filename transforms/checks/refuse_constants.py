@@ -74,7 +74,7 @@ def _check_splat(op: Any, type_: Any) -> None:
 
 
 def _resource_of(value: Any) -> str:
-    """The name of the resource that a constant's elements are; none where it has none."""
+    """Return the name of the resource that a constant's elements are; none where it has none."""
     try:
         text = str(ir.DenseResourceElementsAttr(value))
     except ValueError:
@@ -92,15 +92,15 @@ def _sizes_of_resources(module: ir.Operation) -> dict[str, int]:
     return {name: len(blob) // 2 - _ALIGNMENT_BYTES for name, blob in _BLOB.findall(section)}
 
 
-def _check_resource(op: Any, type_: Any, given: int | None) -> None:
-    """The elements of a constant are all that its resource holds; None of one that is long."""
+def _check_resource(op: Any, type_: Any, size: int | None) -> None:
+    """Check that a resource of `size` bytes, None if long, holds a constant's elements alone."""
     count = math.prod(type_.shape) * element_bytes(type_.element_type)
     is_packed = isinstance(type_.element_type, ir.IntegerType) and type_.element_type.width % 8
-    if count and (given == count or is_packed or (given is None and count > _MOST_READ)):
+    if count and (size == count or is_packed or (size is None and count > _MOST_READ)):
         return
-    if given != count:
+    if size != count:
         raise LoweringError(
-            f"a resource holds {'more' if given is None else given} bytes, and the elements of "
+            f"a resource holds {'more' if size is None else size} bytes, and the elements of "
             f"{type_} are {count}",
             where=place(op),
             expected=f"{count} bytes",

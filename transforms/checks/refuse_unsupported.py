@@ -51,7 +51,7 @@ def refuse_unsupported(module: ir.Operation) -> None:
         LoweringError: there is such; names the first, or the cycle.
     """
     for op in select(module, lambda op: op != module):
-        hint = cure_of(op.name)
+        hint = hint_of(op.name)
         if hint is not None:
             raise LoweringError(
                 f"{op.name} has no known lowering to LLVM", where=place(op), hint=hint
@@ -107,35 +107,36 @@ def _refuse_recursion(module: ir.Operation) -> None:
             for key in ("callee", "value")
             if key in op.attributes
         ]
-    done: set[str] = set()
+    visited: set[str] = set()
     for name in calls:
-        _follow(name, calls, [], done)
+        _follow(name, calls, [], visited)
 
 
 def _follow(
-    name: str, calls: Mapping[str, list[tuple[str, Any]]], path: list[str], done: set[str]
+    name: str, calls: Mapping[str, list[tuple[str, Any]]], path: list[str], visited: set[str]
 ) -> None:
-    if name in done:
+    if name in visited:
         return
     for callee, call in calls.get(name, ()):
         if callee in (*path, name):
             cycle = [*path, name]
             cycle = [*cycle[cycle.index(callee) :], callee]
+            path_text = " -> ".join(f"@{symbol}" for symbol in cycle)
             raise LoweringError(
-                f"recursive calls cannot be lowered: {' -> '.join('@' + one for one in cycle)}",
+                f"recursive calls cannot be lowered: {path_text}",
                 where=place(call),
                 hint="write the recursion as a loop (scf.while)",
             )
-        _follow(callee, calls, [*path, name], done)
-    done.add(name)
+        _follow(callee, calls, [*path, name], visited)
+    visited.add(name)
 
 
-def cure_of(name: str) -> str | None:
+def hint_of(name: str) -> str | None:
     """Return the hint for the operation `name`, if it is known to have no lowering; else None."""
-    return CURES.get(name) or CURES.get(name.partition(".")[0])
+    return HINTS.get(name) or HINTS.get(name.partition(".")[0])
 
 
-CURES: Mapping[str, str] = MappingProxyType(
+HINTS: Mapping[str, str] = MappingProxyType(
     {
         "async": "kernels run on the thread that calls them: drop the asynchrony",
         "complex.bitcast": "take the number apart with complex.re and complex.im",

@@ -98,6 +98,9 @@ _CAST = "builtin.unrealized_conversion_cast"
 _POINTERS = ("llvm.", "ptr.")
 """Dialects that address memory."""
 
+_CHECKED = frozenset({*_FUNCTIONS, *_CALLS, _CAST, "memref.global"})
+"""Ops of other dialects that may reach beyond the module."""
+
 _MOST_NAMED = 8
 
 _DANGERS: Mapping[str, str] = {
@@ -133,36 +136,26 @@ def check_trust(module: ir.Operation, *, provided: Callable[[str], bool]) -> Non
     Raises:
         UntrustedError: names each thing that reaches beyond the module, and its place.
     """
-    found = list(_dangers(module, provided))
-    if not found:
+    dangers = [
+        (danger, place(op))
+        for op in select(module, lambda op: op.name.startswith(_POINTERS) or op.name in _CHECKED)
+        for danger in _dangers_of(op, provided)
+    ]
+    if not dangers:
         return
-    more = len(found) - _MOST_NAMED
+    more = len(dangers) - _MOST_NAMED
     raise UntrustedError(
-        f"the module holds {found[0][0]}",
-        where=found[0][1],
+        f"the module holds {dangers[0][0]}",
+        where=dangers[0][1],
         expected="a module that calls nothing but mathematics and functions of the given "
         "libraries, and addresses no memory but that of memrefs",
         hint="pass the library that has it as libraries=[...], or trusted=True for a module "
         "whose author you trust",
         notes=[
-            *(f"also {what}: {where}" for what, where in found[1:_MOST_NAMED]),
+            *(f"also {danger}: {where}" for danger, where in dangers[1:_MOST_NAMED]),
             *([f"and {more} more"] if more > 0 else []),
         ],
     )
-
-
-def _dangers(module: ir.Operation, provided: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    for op in select(module, _is_looked_at):
-        for what in _dangers_of(op, provided):
-            yield what, place(op)
-
-
-def _is_looked_at(op: Any) -> bool:
-    name = op.name
-    return name.startswith(_POINTERS) or name in _OTHERS
-
-
-_OTHERS = frozenset({*_FUNCTIONS, *_CALLS, _CAST, "memref.global"})
 
 
 def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
@@ -172,7 +165,7 @@ def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
     elif name in _CALLS:
         yield from _of_attributes(op)
     elif name == _CAST:
-        if not all(_is_value(each.type) for each in (*op.operands, *op.results)):
+        if not all(_is_value(value.type) for value in (*op.operands, *op.results)):
             yield "a cast between memory, or functions, and something else"
     elif name == "memref.global":
         if "initial_value" not in op.attributes:
@@ -197,12 +190,12 @@ def _of_function(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _of_attributes(op: Any) -> Iterator[str]:
-    """Attributes of LLVM's functions or calls that untrusted modules may not set."""
+    """Yield the attributes of a function or call that untrusted modules may not set."""
     for name in op.attributes:
         if name in ("arg_attrs", "res_attrs"):
-            for each in ir.ArrayAttr(op.attributes[name]):
-                said: Any = ir.DictAttr(each)
-                for own in said:
+            for dictionary in ir.ArrayAttr(op.attributes[name]):
+                attributes: Any = ir.DictAttr(dictionary)
+                for own in attributes:
                     if own.name.startswith("llvm.") and own.name not in _HARMLESS_OF_ARGUMENTS:
                         yield f"the attribute `{own.name}` of an argument"
             continue
@@ -213,7 +206,7 @@ def _of_attributes(op: Any) -> Iterator[str]:
 
 @functools.cache
 def _llvm_attributes() -> frozenset[str]:
-    """All attributes that these bindings' functions and calls of the LLVM dialect have."""
+    """Return all attributes that these bindings' functions and calls of the LLVM dialect have."""
     from linalg_ext.bindings import llvm
 
     kinds: tuple[Any, ...] = (llvm.LLVMFuncOp, llvm.CallOp)

@@ -29,7 +29,7 @@ from linalg_ext.rewriting import module_pass
 from linalg_ext.target import current, missing_for, named
 from linalg_ext.transforms.ir_utils.walking import place, select
 
-from .refuse_unsupported import cure_of
+from .refuse_unsupported import hint_of
 
 NAME = "linalg-ext-require-lowered"
 
@@ -38,7 +38,7 @@ _CALLS = {"llvm.call_intrinsic": "intrin", "llvm.call": "callee"}
 
 _LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
 
-_CURES: Mapping[str, str] = {
+_HINTS: Mapping[str, str] = {
     "arith": "the types have no lowering: use floats of 8 bits or more, and f32 in place of tf32",
     "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
     "vector.contract": "write other kinds than <add> as linalg.generic",
@@ -70,19 +70,19 @@ def require_lowered(module: ir.Operation, *, name: str = "") -> None:
             )
 
 
-def _require_dialect(left: list[Any]) -> None:
-    if not left:
+def _require_dialect(illegal: list[Any]) -> None:
+    if not illegal:
         return
-    # Casts come of other operations that could not be lowered: name those first.
-    left.sort(key=lambda op: op.name == "builtin.unrealized_conversion_cast")
-    first = left[0]
-    counts = Counter(op.name for op in left)
-    others = ", ".join(f"{count} x {name}" for name, count in counts.items())
+    # Casts remain because of other operations: those are named first.
+    illegal.sort(key=lambda op: op.name == "builtin.unrealized_conversion_cast")
+    first = illegal[0]
+    counts = Counter(op.name for op in illegal)
+    counted = ", ".join(f"{count} x {name}" for name, count in counts.items())
     raise LoweringError(
         f"{first.name} has no known lowering to LLVM",
         where=place(first),
-        hint=cure_of(first.name) or _CURES.get(first.name) or _CURES.get(_dialect(first.name)),
-        diagnostics=[f"left in all: {others}"] if len(left) > 1 else (),
+        hint=hint_of(first.name) or _HINTS.get(first.name) or _HINTS.get(_dialect(first.name)),
+        diagnostics=[f"left in all: {counted}"] if len(illegal) > 1 else (),
     )
 
 

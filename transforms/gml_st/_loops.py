@@ -43,31 +43,32 @@ def rebuilt(
         lower, upper: other bounds of all iterators.
         ins, outs: inputs and outputs that stay; all of them where left out.
     """
-    op, kept = view.op, range(view.rank) if iterators is None else iterators
+    op, remaining = view.op, range(view.rank) if iterators is None else iterators
     inputs = list(enumerate(view.ins)) if ins is None else ins
     outputs = list(enumerate(view.outs)) if outs is None else outs
-    _change_arguments(view, kept, inputs, outputs)
-    given, written = ([value for _, value in each] for each in (inputs, outputs))
+    _change_arguments(view, remaining, inputs, outputs)
+    input_values, output_values = ([value for _, value in pairs] for pairs in (inputs, outputs))
     bounds = [
-        [each[at] for at in kept] for each in (lower or view.lower, upper or view.upper, view.step)
+        [bound[number] for number in remaining]
+        for bound in (lower or view.lower, upper or view.upper, view.step)
     ]
     segments = [len(bound) for bound in bounds]
     if op.name == "gml_st.loop":
-        segments += _ones(given, INPUT_SLOTS)
+        segments += _segments(input_values, INPUT_SLOTS)
     if op.name != "gml_st.parallel":
-        segments += _ones(written)
+        segments += _segments(output_values)
     else:
-        written = list(view.destinations)
-    types = [value.type for value in written if not isinstance(value.type, ir.MemRefType)]
+        output_values = list(view.destinations)
+    types = [value.type for value in output_values if not isinstance(value.type, ir.MemRefType)]
     attributes = dict(op.attributes.items())
     for name in (ITERATOR_TYPES, DISTRIBUTION):
         if name in attributes:
             texts = list(ir.ArrayAttr(attributes[name]))
-            attributes[name] = ir.ArrayAttr.get([texts[at] for at in kept])
+            attributes[name] = ir.ArrayAttr.get([texts[number] for number in remaining])
     attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments)
-    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_ones(types))
-    operands = [value for bound in bounds for value in bound] + given
-    operands += [] if op.name == "gml_st.parallel" else written
+    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_segments(types))
+    operands = [value for bound in bounds for value in bound] + input_values
+    operands += [] if op.name == "gml_st.parallel" else output_values
     with op.location, ir.InsertionPoint(op):
         new = ir.Operation.create(
             op.name, results=types, operands=operands, attributes=attributes, regions=1
@@ -80,14 +81,16 @@ def _change_arguments(view: LoopView, iterators: Sequence[int], ins: Kept, outs:
     """Give the arguments of a body that stay the types of their values, and erase the others."""
     body, rank = view.body, view.rank
     first_out = rank + len(view.ins)
-    given = {rank + at: value for at, value in ins} | {first_out + at: v for at, v in outs}
+    values = {rank + number: value for number, value in ins} | {
+        first_out + number: v for number, v in outs
+    }
     with view.op.location, ir.InsertionPoint(body.operations[0]):
-        for at, value in given.items():
-            _retype(body.arguments[at], value.type)
-    kept = {*iterators, *given}
-    for at in reversed(range(len(body.arguments))):
-        if at not in kept:
-            body.erase_argument(at)
+        for number, value in values.items():
+            _retype(body.arguments[number], value.type)
+    remaining = {*iterators, *values}
+    for number in reversed(range(len(body.arguments))):
+        if number not in remaining:
+            body.erase_argument(number)
 
 
 def _retype(argument: ir.BlockArgument, type_: ir.Type) -> None:
@@ -100,8 +103,8 @@ def _retype(argument: ir.BlockArgument, type_: ir.Type) -> None:
     users = [user for user in users if user[0].name not in NEEDS_NO_TYPE]
     if users:
         value = cast(argument, old)
-        for user, at in users:
-            user.operands[at] = value
+        for user, number in users:
+            user.operands[number] = value
 
 
 NEEDS_NO_TYPE = (
@@ -112,7 +115,7 @@ NEEDS_NO_TYPE = (
 
 
 def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A tensor or memref as another type of the same elements."""
+    """Return a tensor or memref as another type of the same elements."""
     if value.type == type_:
         return value
     kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
@@ -121,10 +124,10 @@ def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
 
 def without_unused_inputs(op: ir.Operation) -> ir.Operation:
     view = LoopView.of(op)
-    used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
+    used = [number for number, argument in enumerate(view.region_ins) if not is_unused(argument)]
     if len(used) == len(view.ins):
         return op
-    new = rebuilt(view, ins=[(at, view.ins[at]) for at in used])
+    new = rebuilt(view, ins=[(number, view.ins[number]) for number in used])
     replace_op(op, *new.results)
     return new
 
@@ -132,7 +135,7 @@ def without_unused_inputs(op: ir.Operation) -> ir.Operation:
 def with_output(
     op: ir.Operation, destination: ir.Value, value: ir.Value, set_: ir.Value
 ) -> ir.Operation:
-    """The same loop with one more output: a value of its body, for a set of a tensor.
+    """Return the same loop with one more output: a value of its body, for a set of a tensor.
 
     Args:
         op: a loop.
@@ -167,7 +170,7 @@ def with_bounds(
     upper: Sequence[ir.Value],
     outs: Sequence[ir.Value],
 ) -> ir.Operation:
-    """The same loop over another range, with other values that its outputs begin with.
+    """Return the same loop over another range, with other values that its outputs begin with.
 
     The outputs of a `gml_st.parallel` are what its terminator names: they stay.
     """
@@ -183,12 +186,11 @@ def with_destinations(terminator: YieldView, destinations: Sequence[ir.Value]) -
     Raises:
         Unserved: a set is no plain part of its destination.
     """
-    sets = [_of(set_, to) for set_, to in zip(terminator.sets, destinations, strict=True)]
+    sets = [_with_root(set_, to) for set_, to in zip(terminator.sets, destinations, strict=True)]
     _replace(terminator, [list(terminator.sources), list(destinations), sets])
 
 
-def _of(set_: ir.Value, root: ir.Value) -> ir.Value:
-    """The same part of another tensor."""
+def _with_root(set_: ir.Value, root: ir.Value) -> ir.Value:
     op = producer(set_)
     if op is None or op.name not in ("gml_st.full", "gml_st.tile", "gml_st.point"):
         raise Unserved("a set of its outputs is no tile, point or whole")
@@ -204,7 +206,7 @@ def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> Non
     op = terminator.op
     attributes = dict(op.attributes.items())
     attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(
-        [each for group in groups for each in _ones(group)]
+        [segment for group in groups for segment in _segments(group)]
     )
     if any(terminator.accumulated):
         added = len(groups[0]) - len(terminator.accumulated)
@@ -214,7 +216,7 @@ def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> Non
         new = ir.Operation.create(
             op.name,
             results=[],
-            operands=[each for group in groups for each in group],
+            operands=[value for group in groups for value in group],
             attributes=attributes,
             regions=1,
         )
@@ -223,5 +225,5 @@ def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> Non
     op.erase()
 
 
-def _ones(group: Sequence[object], slots: int = OUTPUT_SLOTS) -> list[int]:
+def _segments(group: Sequence[object], slots: int = OUTPUT_SLOTS) -> list[int]:
     return [1] * len(group) + [0] * (slots - len(group))

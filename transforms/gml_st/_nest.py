@@ -13,7 +13,8 @@ from linalg_ext.dialects.gml_st.ir.types import is_view_of
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.operands import producer
-from linalg_ext.transforms.gml_st._set_elements import Place
+
+from ._set_elements import SubsetAccess
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Nest:
         view = LoopView.of(op)
         arguments: list[ir.Value | None]
         targets: list[int | ir.Value]
-        inits = [each for each in view.destinations if _is_tensor(each)]
+        inits = [value for value in view.destinations if _is_tensor(value)]
         if op.name == "gml_st.parallel":
             arguments, position = [None] * len(inits), itertools.count()
             targets = [next(position) if _is_tensor(v) else v for v in view.destinations]
         else:
-            arguments = [each for each in view.region_outs if _is_tensor(each)]
+            arguments = [value for value in view.region_outs if _is_tensor(value)]
             outer = dict(zip(view.region_outs, view.outs, strict=True))
             is_loop = op.name == "gml_st.loop"
             written = view.yield_destinations(view.terminator) if is_loop else view.region_outs
@@ -62,7 +63,7 @@ class Nest:
         return cls(
             op,
             view.bounds,
-            tuple(at for at, kind in enumerate(kinds) if kind == PARALLEL),
+            tuple(dim for dim, kind in enumerate(kinds) if kind == PARALLEL),
             view.ivs,
             tuple(inits),
             tuple(arguments),
@@ -93,41 +94,53 @@ class Nest:
     def values(self) -> tuple[ir.Value, ...]:
         return self.terminator.sources
 
+    def rename_outputs(self, values: Sequence[ir.Value]) -> None:
+        """Replace the tensors as the body knows them."""
+        for argument, value in zip(self.arguments, values, strict=True):
+            if argument is not None:
+                argument.replace_all_uses_with(value)
+
     def write(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """Put what the body yields in place, at the insertion point; what is carried then."""
         results = list(carried)
         view, sets = self.terminator, self.sets
-        wholes = [each if isinstance(each, ir.Value) else results[each] for each in self.targets]
-        places = [
-            Place.whole(whole) if set_ is None else Place.of(set_)
+        wholes = [
+            target if isinstance(target, ir.Value) else results[target] for target in self.targets
+        ]
+        accesses = [
+            SubsetAccess.whole(whole) if set_ is None else SubsetAccess.of(set_)
             for whole, set_ in zip(wholes, sets, strict=True)
         ]
-        olds = {at: places[at].read(wholes[at]) for at, flag in enumerate(view.accumulated) if flag}
+        olds = {
+            number: accesses[number].read(wholes[number])
+            for number, flag in enumerate(view.accumulated)
+            if flag
+        }
         new = self._combined(olds)
-        for at, (target, place) in enumerate(zip(self.targets, places, strict=True)):
+        for number, (target, access) in enumerate(zip(self.targets, accesses, strict=True)):
             if isinstance(target, int):
-                results[target] = place.write(new[at], results[target])
-            elif not is_view_at(new[at], target, sets[at]):
-                place.write_in_place(new[at], target)
+                results[target] = access.write(new[number], results[target])
+            elif not is_view_at(new[number], target, sets[number]):
+                access.write_in_place(new[number], target)
         return results
 
     def _combined(self, olds: Mapping[int, ir.Value]) -> list[ir.Value]:
-        """The yielded values, the accumulated ones combined with the contents of destinations.
+        """Return the yielded values, accumulated ones combined with their destinations' contents.
 
         The combiner is moved to the insertion point: once for each loop.
         """
         view, results = self.terminator, list(self.values)
-        for at, accumulator in enumerate(view.accumulators):
+        for number, accumulator in enumerate(view.accumulators):
             if accumulator is not None:
-                old = same_type(olds[at], accumulator.old.type)
-                rename([accumulator.new, accumulator.old], [results[at], old])
-        # The arguments are gone from the accumulators: what they give is read again.
+                old = same_type(olds[number], accumulator.old.type)
+                rename([accumulator.new, accumulator.old], [results[number], old])
+        # The accumulators are read again: their arguments have been replaced.
         renamed = view.accumulators
         if view.combiner is not None:
             move_here([op.operation for op in list(view.combiner.operations)[:-1]])
-        for at, accumulator in enumerate(renamed):
+        for number, accumulator in enumerate(renamed):
             if accumulator is not None:
-                results[at] = accumulator.combined
+                results[number] = accumulator.combined
         return results
 
 
@@ -140,18 +153,18 @@ def is_view_at(value: ir.Value, destination: ir.Value, set_: ir.Value | None) ->
     return view.source == destination and set_ is not None and is_same_set(view.set, set_)
 
 
-def is_same_set(one: ir.Value, other: ir.Value) -> bool:
+def is_same_set(first: ir.Value, second: ir.Value) -> bool:
     """Return whether two sets are made in the same way of the same values."""
-    if one == other:
+    if first == second:
         return True
-    made, also = producer(one), producer(other)
+    first_op, second_op = producer(first), producer(second)
     return (
-        made is not None
-        and also is not None
-        and made.name == also.name
-        and list(made.operands) == list(also.operands)
-        and str(made.attributes) == str(also.attributes)
-        and len(made.results) == len(also.results) == 1
+        first_op is not None
+        and second_op is not None
+        and first_op.name == second_op.name
+        and list(first_op.operands) == list(second_op.operands)
+        and str(first_op.attributes) == str(second_op.attributes)
+        and len(first_op.results) == len(second_op.results) == 1
     )
 
 
@@ -164,9 +177,7 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
 
     def body(ivs: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
         rename(nest.ivs, ivs)
-        for argument, value in zip(nest.arguments, carried, strict=True):
-            if argument is not None:
-                argument.replace_all_uses_with(value)
+        nest.rename_outputs(carried)
         move_here(nest.body)
         return nest.write(carried)
 
@@ -174,10 +185,10 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
 
 
 def move_here(operations: Iterable[ir.Operation]) -> None:
-    here = ir.InsertionPoint.current
+    ip = ir.InsertionPoint.current
     for op in operations:
         op.detach_from_parent()
-        here.insert(op)
+        ip.insert(op)
 
 
 def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
@@ -186,7 +197,7 @@ def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
 
 
 def makers(set_: ir.Value, block: ir.Block) -> list[ir.Operation]:
-    """The ops of a block, and of blocks in it, that a set is computed by."""
+    """Return the ops of a block, and of blocks in it, that a set is computed by."""
     ops: list[ir.Operation] = []
     waiting = [set_]
     while waiting:
@@ -217,16 +228,16 @@ def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
         return old
     if is_view_of(type_, old.type):
         return memref.CastOp(type_, old).result
-    wanted, emitter = ir.MemRefType(type_), Emitter()
-    if isinstance(wanted.layout, ir.StridedLayoutAttr):
+    memref_type, emitter = ir.MemRefType(type_), Emitter()
+    if isinstance(memref_type.layout, ir.StridedLayoutAttr):
         raise ArgumentError(
             f"the accumulator combines with a {type_}, and there is a {old.type}",
             hint="yield a view of fewer known strides, or memory without strides",
         )
     sizes = [
         memref.DimOp(old, emitter.value(dim)).result
-        for dim in range(wanted.rank)
-        if wanted.is_dynamic_dim(dim)
+        for dim in range(memref_type.rank)
+        if memref_type.is_dynamic_dim(dim)
     ]
     buffer: ir.Value = memref.AllocOp(type_, sizes, []).result
     memref.CopyOp(old, buffer)
@@ -238,7 +249,7 @@ def for_nest(
     carried: Sequence[ir.Value],
     body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
 ) -> list[ir.Value]:
-    """Nested `scf.for` at the insertion point; what is carried, after the last iteration.
+    """Build nested `scf.for` at the insertion point; return the last carried values.
 
     Args:
         bounds: lower bound, upper bound and step of each, the outermost first.
@@ -248,13 +259,13 @@ def for_nest(
     """
     ivs: list[ir.Value] = []
 
-    def nested(at: int, given: Sequence[ir.Value]) -> list[ir.Value]:
-        if at == len(bounds):
-            return list(body(ivs, list(given)))
-        loop = scf.ForOp(*bounds[at], list(given))
+    def nested(level: int, values: Sequence[ir.Value]) -> list[ir.Value]:
+        if level == len(bounds):
+            return list(body(ivs, list(values)))
+        loop = scf.ForOp(*bounds[level], list(values))
         with ir.InsertionPoint(loop.body):
             ivs.append(loop.induction_variable)
-            scf.YieldOp(nested(at + 1, loop.inner_iter_args))
+            scf.YieldOp(nested(level + 1, loop.inner_iter_args))
         return list(loop.results)
 
     return nested(0, carried)

@@ -23,8 +23,8 @@ from linalg_ext.symbolic.integers import Number
 
 
 @dataclass(frozen=True)
-class Place:
-    """A set of some tensor or memref, relative to it.
+class SubsetAccess:
+    """The access to the elements that a set names in a tensor or memref.
 
     Attributes:
         subset: its numbers.
@@ -37,18 +37,18 @@ class Place:
     is_whole: bool
 
     @classmethod
-    def of(cls, set_: ir.Value) -> Place:
-        """The place that a set names; its dynamic sizes are read at the insertion point."""
+    def of(cls, set_: ir.Value) -> SubsetAccess:
+        """Return the access by a set; its dynamic sizes are read at the insertion point."""
         sizes = () if is_element(set_.type) else subset_shape(set_.type).sizes
         return cls(subset_of(set_, IndexReader()), sizes, is_whole(set_))
 
     @classmethod
-    def whole(cls, container: ir.Value) -> Place:
+    def whole(cls, container: ir.Value) -> SubsetAccess:
         sizes = container_shape(container.type).sizes
         return cls(subset_of(container, IndexReader()), sizes, is_whole=True)
 
     def read(self, source: ir.Value) -> ir.Value:
-        """The elements of a tensor, or a view of a memref; a scalar for a point."""
+        """Return the elements of a tensor, or a view of a memref; a scalar for a point."""
         is_memref = isinstance(source.type, ir.MemRefType)
         if self.is_whole:
             return source
@@ -78,7 +78,7 @@ class Place:
             memref.CopyOp(value, self.read(destination))
 
     def parallel_geometry(self) -> tuple[Any, ...]:
-        """Offsets, sizes and strides as `tensor.parallel_insert_slice` takes them."""
+        """Return the operands of `tensor.parallel_insert_slice` behind the tensors."""
         tile = as_tile(self.subset)
         sizes = self.sizes if isinstance(self.subset, Tile) else (1,) * tile.rank
         return self._geometry(tile, sizes)
@@ -97,19 +97,19 @@ class Place:
         return [emitter.value(index) for index in point.indices]
 
     def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
-        """Offsets, sizes and strides as slices and views take them."""
+        """Return the operands and attributes of offsets, sizes and strides."""
         emitter = Emitter()
         sizes = sizes_as_typed(tile.sizes, known_sizes, emitter)
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
-        values = [[each for each in group if not isinstance(each, int)] for group in groups]
+        values = [[number for number in group if not isinstance(number, int)] for group in groups]
         return (*values, *map(mixed_attribute, groups))
 
 
 def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
-    """Sizes as a type has them: a value where it leaves one open, whatever is known of it."""
+    """Return sizes as a type has them: a value for each dynamic one, even if it is known."""
     return [
-        emitter.value(number) if known is None else known
-        for number, known in zip(sizes, typed, strict=True)
+        emitter.value(number) if static_size is None else static_size
+        for number, static_size in zip(sizes, typed, strict=True)
     ]
 
 
@@ -125,7 +125,7 @@ OUT_OF_BOUNDS = "an index of a gml_st.filter is out of bounds"
 
 
 def gather_filtered(source: ir.Value, filter_: Filter) -> ir.Value:
-    """A tensor like the source, with its elements at the indices and zeros elsewhere."""
+    """Return a tensor like the source, with its elements at the indices and zeros elsewhere."""
     element = ir.ShapedType(source.type).element_type
     empty = tensor.EmptyOp(_extents(source), element).result
     zeros: ir.Value = linalg.fill(number_constant(0, element), outs=[empty])
@@ -137,7 +137,7 @@ def gather_filtered(source: ir.Value, filter_: Filter) -> ir.Value:
 
 
 def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) -> ir.Value:
-    """The destination with the elements of the value at the indices; a memref is written to."""
+    """Return the destination with the value's elements at the indices; write to a memref."""
 
     def extracted(index: Sequence[ir.Value]) -> ir.Value:
         is_memref = isinstance(value.type, ir.MemRefType)
@@ -156,7 +156,7 @@ def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) ->
 
 
 def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body: Body) -> ir.Value:
-    """A loop over the indices around a body; its carried value, or `whole` if it has none."""
+    """Loop over the indices around a body; return the carried value, or `whole` without one."""
     indices = filter_.indices
     if not isinstance(indices, ir.Value):
         raise ArgumentTypeError(f"the indices of a filter are {indices!r}", expected="a value")
@@ -183,7 +183,7 @@ def _coordinate(indices: ir.Value, row: ir.Value, dim: int) -> ir.Value:
 
 
 def _check(coordinate: ir.Value, size: ir.Value) -> None:
-    # Below nothing as an unsigned number is beyond everything.
+    # A negative index is larger than every size as an unsigned number.
     inside = arith.CmpIOp(arith.CmpIPredicate.ult, coordinate, size).result
     cf.AssertOp(inside, OUT_OF_BOUNDS)
 

@@ -38,11 +38,11 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
         producers = [owner for value in current.operands if (owner := producer(value)) is not None]
         forget(current)
         current.erase()
-        # Each once: an op is looked at no more when it is gone.
+        # Each op is queued once: an erased one must not be visited.
         waiting += [owner for owner in dict.fromkeys(producers) if owner not in waiting]
 
 
-def erase_taken(op: ir.Operation) -> None:
+def erase_materialize(op: ir.Operation) -> None:
     """Erase a materialize without uses, and its set; their operands stay."""
     set_ = producer(op.operands[1])
     op.erase()
@@ -76,13 +76,13 @@ def resolve_dims(root: ir.Operation) -> None:
         owner = producer(axis)
         if owner is None or owner.name != "arith.constant":
             continue
-        at = ir.IntegerAttr(owner.attributes["value"]).value
+        axis_number = ir.IntegerAttr(owner.attributes["value"]).value
         if not isinstance(source.type, ir.RankedTensorType):
             continue
-        if not 0 <= at < ir.ShapedType(source.type).rank:
+        if not 0 <= axis_number < ir.ShapedType(source.type).rank:
             continue
-        size = size_of(source, at)
-        if any(symbol.key == SizeOf(source, at) for symbol in symbols_of(size)):
+        size = size_of(source, axis_number)
+        if any(symbol.key == SizeOf(source, axis_number) for symbol in symbols_of(size)):
             continue
         with dim.location, ir.InsertionPoint(dim):
             dim.results[0].replace_all_uses_with(value_of(size))
@@ -90,7 +90,7 @@ def resolve_dims(root: ir.Operation) -> None:
 
 
 def tidy(root: ir.Operation) -> None:
-    """Let go of what is dead, and say once what is said twice; handles into `root` go stale."""
+    """Erase dead ops and common subexpressions; handles into `root` become invalid."""
     fold_whole_parts(root)
     erase_all_dead(root)
     manager = passmanager.PassManager("any", root.context)
@@ -99,7 +99,7 @@ def tidy(root: ir.Operation) -> None:
 
 
 def fold_whole_parts(root: ir.Operation) -> None:
-    """A materialize of all of a tensor is the tensor."""
+    """Replace materializes of whole tensors by the tensors."""
     for op in operations(root, ["gml_st.materialize"]):
         view = MaterializeView.of(op)
         set_ = producer(view.set)

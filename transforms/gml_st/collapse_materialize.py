@@ -70,7 +70,7 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailu
 
 
 def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
-    """A set of what a superset names, as a set of that superset."""
+    """Return a set of what a superset names, as a set of that superset."""
     if is_whole(set_):
         return superset
     emitter = Emitter()

@@ -55,10 +55,10 @@ def collapse_shapes(
             f"retain-trailing-dims is {retain_trailing_dims}", expected="0 or a positive number"
         )
     whole = op.operation
-    found = linalg.get_indexing_maps(op)
-    if found is None:
+    attributes = linalg.get_indexing_maps(op)
+    if attributes is None:
         return False
-    all_maps = [ir.AffineMapAttr(map).value for map in found]
+    all_maps = [ir.AffineMapAttr(map).value for map in attributes]
     maps, rank = [_dims(map) for map in all_maps], all_maps[0].n_dims
     count = rank - retain_trailing_dims
     if count < 2:
@@ -69,14 +69,14 @@ def collapse_shapes(
     operands = list(whole.operands)
     groups = [_groups(dims, count) for dims in maps]
     collapsed = [
-        _collapsed(value, each) if each else value
-        for value, each in zip(operands, groups, strict=True)
+        _collapsed(value, group) if group else value
+        for value, group in zip(operands, groups, strict=True)
     ]
     inits = operands[len(operands) - len(whole.results) :]
-    made = _rebuilt(whole, collapsed, maps, count)
+    rebuilt = _rebuilt(whole, collapsed, maps, count)
     results = [
-        _expanded(result, init, each) if each else result
-        for result, init, each in zip(made.results, inits, groups[-len(inits) :], strict=True)
+        _expanded(result, init, group) if group else result
+        for result, init, group in zip(rebuilt.results, inits, groups[-len(inits) :], strict=True)
     ]
     rewriter.replace_op(op, results)
     return True
@@ -86,10 +86,10 @@ Groups = list[list[int]]
 
 
 def _dims(map: ir.AffineMap) -> list[int] | None:
-    """The dimensions that an operand is indexed by; None where it is by something else."""
-    if not all(isinstance(each, ir.AffineDimExpr) for each in map.results):
+    """Return the dimensions that an operand is indexed by; None where it is by something else."""
+    if not all(isinstance(result, ir.AffineDimExpr) for result in map.results):
         return None
-    return [ir.AffineDimExpr(each).position for each in map.results]
+    return [ir.AffineDimExpr(result).position for result in map.results]
 
 
 def _reason_against(op: ir.Operation, maps: Sequence[list[int] | None], count: int) -> str | None:
@@ -128,14 +128,14 @@ def _groups(dims: list[int] | None, count: int) -> Groups:
     first = dims.index(0)
     before, after = range(first), range(first + count, len(dims))
     return [
-        *([at] for at in before),
+        *([axis] for axis in before),
         list(range(first, first + count)),
-        *([at] for at in after),
+        *([axis] for axis in after),
     ]
 
 
 def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
-    """A tensor with fewer dimensions: one that is made so, or a view of one."""
+    """Return a tensor with fewer dimensions: one that is made so, or a view of one."""
     type_ = collapsed_tensor(value.type, groups)
     maker = producer(value)
     if maker is not None and maker.name == "tensor.empty":
@@ -153,7 +153,7 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
 
 
 def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
-    """A result with all dimensions again, those of its output."""
+    """Return a result with all dimensions again, those of its output."""
     type_ = ir.RankedTensorType(like.type)
     sizes = [
         size_at([(like, dim)]) if type_.is_dynamic_dim(dim) else None for dim in range(type_.rank)
@@ -168,7 +168,7 @@ def _rebuilt(
     maps: Sequence[list[int] | None],
     count: int,
 ) -> ir.Operation:
-    """The same op on collapsed operands, with the body of the old one."""
+    """Return the same op on collapsed operands, with the body of the old one."""
     attributes: dict[str, Any] = {name: op.attributes[name] for name in op.attributes}
     if op.name == "linalg.generic":
         rank = len(ir.ArrayAttr(op.attributes["iterator_types"]))
@@ -176,26 +176,26 @@ def _rebuilt(
         kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
         attributes["iterator_types"] = ir.ArrayAttr.get([kinds[0], *kinds[count:]])
     elif "dimensions" in attributes:
-        given = list(ir.DenseI64ArrayAttr(attributes["dimensions"]))
-        kept = [max(0, dim - count + 1) for dim in given]
-        attributes["dimensions"] = ir.DenseI64ArrayAttr.get(sorted(set(kept)))
+        reduced = list(ir.DenseI64ArrayAttr(attributes["dimensions"]))
+        collapsed_dims = [max(0, dim - count + 1) for dim in reduced]
+        attributes["dimensions"] = ir.DenseI64ArrayAttr.get(sorted(set(collapsed_dims)))
     results = [value.type for value in operands[len(operands) - len(op.results) :]]
-    made: ir.Operation = ir.Operation.create(
+    new: ir.Operation = ir.Operation.create(
         op.name,
         results=results,
         operands=list(operands),
         attributes=attributes,
         regions=1,
     )
-    op.regions[0].blocks[0].append_to(made.operation.regions[0])
-    return made.operation
+    op.regions[0].blocks[0].append_to(new.operation.regions[0])
+    return new.operation
 
 
 def _collapsed_maps(maps: Sequence[list[int] | None], count: int, rank: int) -> ir.ArrayAttr:
-    """The maps over the leading dimension that is left, and those after it."""
-    made = []
+    """Return the maps over the leading dimension that is left, and those after it."""
+    collapsed_maps = []
     for dims in maps:
-        left = [max(0, dim - count + 1) for dim in dims or () if dim == 0 or dim >= count]
-        results = [ir.AffineDimExpr.get(dim) for dim in left]
-        made.append(ir.AffineMapAttr.get(ir.AffineMap.get(rank - count + 1, 0, results)))
-    return ir.ArrayAttr.get(made)
+        remaining = [max(0, dim - count + 1) for dim in dims or () if dim == 0 or dim >= count]
+        results = [ir.AffineDimExpr.get(dim) for dim in remaining]
+        collapsed_maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(rank - count + 1, 0, results)))
+    return ir.ArrayAttr.get(collapsed_maps)

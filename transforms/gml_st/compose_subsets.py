@@ -45,7 +45,8 @@ from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile, full
 from linalg_ext.symbolic.integers import Number
-from linalg_ext.transforms.gml_st._set_elements import sizes_as_typed
+
+from ._set_elements import sizes_as_typed
 
 NAME = "linalg-ext-compose-subsets"
 
@@ -55,17 +56,17 @@ _PARTS = ("gml_st.tile", "gml_st.point", "gml_st.drop_dims", "gml_st.transpose_d
 @rewrite(NAME, on=(*_PARTS, *COMBINATIONS))
 def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Make a set of a set one of the root."""
-    made = op.operation
-    if _is_of_root(made):
+    set_op = op.operation
+    if _is_of_root(set_op):
         return False
     read, emitter = IndexReader(), Emitter()
     composed: list[ir.Value] = []
     try:
-        subsets = [subset_of(result, read) for result in made.results]
-        for result, subset in zip(made.results, subsets, strict=True):
+        subsets = [subset_of(result, read) for result in set_op.results]
+        for result, subset in zip(set_op.results, subsets, strict=True):
             if isinstance(subset, Filter):
                 return MatchFailure("a gml_st.filter is no rectangle")
-            if made.name in COMBINATIONS and not is_known(subset):
+            if set_op.name in COMBINATIONS and not is_known(subset):
                 return False  # it is one of the root; its numbers are a matter of the lowering
             new = set_at_root(result, subset, read, emitter)
             if new is None:
@@ -92,7 +93,7 @@ def is_root(value: ir.Value) -> bool:
 def set_at_root(
     set_: ir.Value, subset: Tile | Point, read: ToNumber, emitter: Emitter
 ) -> ir.Value | None:
-    """A set as one op on its root, at the insertion point; None where types would not agree.
+    """Return a set as one op on its root, at the insertion point; None where types would not agree.
 
     Where no value stands for the root, as after `gml_st.drop_dims`, it becomes a `gml_st.space`.
 
@@ -110,8 +111,8 @@ def set_at_root(
         return gml_st.point(root, emitter.mixed(subset.indices))
     sizes_ = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
     offsets, strides = emitter.mixed(subset.offsets), emitter.mixed(subset.strides)
-    made = gml_st.tile(root, offsets, sizes_, strides)
-    return made if made.type == set_.type else None
+    tile = gml_st.tile(root, offsets, sizes_, strides)
+    return tile if tile.type == set_.type else None
 
 
 def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:

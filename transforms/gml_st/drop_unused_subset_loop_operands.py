@@ -49,7 +49,9 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
         report.matched[op.name] += 1
         view = LoopView.of(op)
         unchanged = _unchanged(view)
-        used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
+        used = [
+            number for number, argument in enumerate(view.region_ins) if not is_unused(argument)
+        ]
         if not unchanged and len(used) == len(view.ins):
             continue
         report.changed[op.name] += 1
@@ -58,7 +60,7 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
 
 
 def _unchanged(view: LoopView) -> list[int]:
-    """The outputs that are yielded as they came, by their positions."""
+    """Return the outputs that are yielded as they came, by their positions."""
     end = view.terminator
     if end.sets:
         return []
@@ -72,23 +74,27 @@ def _unchanged(view: LoopView) -> list[int]:
 
 def _drop(view: LoopView, used: list[int], unchanged: list[int]) -> None:
     rename(
-        [view.region_outs[at] for at in unchanged],
-        [view.outs[at] for at in unchanged],
+        [view.region_outs[number] for number in unchanged],
+        [view.outs[number] for number in unchanged],
     )
-    kept = [at for at in range(len(view.outs)) if at not in unchanged]
-    tensors = [at for at, out in enumerate(view.outs) if isinstance(out.type, ir.RankedTensorType)]
+    remaining = [number for number in range(len(view.outs)) if number not in unchanged]
+    tensors = [
+        number for number, out in enumerate(view.outs) if isinstance(out.type, ir.RankedTensorType)
+    ]
     end = view.terminator
     if unchanged:
-        values = [value for at, value in zip(tensors, end.sources, strict=True) if at in kept]
+        values = [
+            value for number, value in zip(tensors, end.sources, strict=True) if number in remaining
+        ]
         with ir.InsertionPoint(end.op), end.op.location:
             gml_st.yield_(values)
         end.op.erase()
     new = rebuilt(
         view,
-        ins=[(at, view.ins[at]) for at in used],
-        outs=[(at, view.outs[at]) for at in kept],
+        ins=[(number, view.ins[number]) for number in used],
+        outs=[(number, view.outs[number]) for number in remaining],
     )
     results = iter(new.results)
-    for at, old in zip(tensors, view.op.results, strict=True):
-        old.replace_all_uses_with(next(results) if at in kept else view.outs[at])
+    for number, old in zip(tensors, view.op.results, strict=True):
+        old.replace_all_uses_with(next(results) if number in remaining else view.outs[number])
     view.op.erase()

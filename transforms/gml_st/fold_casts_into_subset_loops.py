@@ -75,8 +75,8 @@ def fold_casts_into_subset_loops(module: ir.Operation) -> Report:
     return report
 
 
-def _uncast(given: Sequence[ir.Value], arguments: Sequence[ir.Value]) -> list[ir.Value]:
-    return [_before_cast(*each) for each in zip(given, arguments, strict=True)]
+def _uncast(values: Sequence[ir.Value], arguments: Sequence[ir.Value]) -> list[ir.Value]:
+    return [_before_cast(*pair) for pair in zip(values, arguments, strict=True)]
 
 
 def _before_cast(value: ir.Value, argument: ir.Value) -> ir.Value:
@@ -91,20 +91,20 @@ def _before_cast(value: ir.Value, argument: ir.Value) -> ir.Value:
     return before if _says_more(before.type, value.type) else value
 
 
-def _says_more(one: ir.Type, other: ir.Type) -> bool:
-    if not isinstance(one, ir.RankedTensorType | ir.MemRefType):
+def _says_more(type_: ir.Type, other: ir.Type) -> bool:
+    if not isinstance(type_, ir.RankedTensorType | ir.MemRefType):
         return False  # of no rank
-    shaped, also = ir.ShapedType(one), ir.ShapedType(other)
+    shaped, also = ir.ShapedType(type_), ir.ShapedType(other)
     fewer = all(
         also.is_dynamic_dim(dim) or not shaped.is_dynamic_dim(dim) for dim in range(shaped.rank)
     )
-    if not fewer or not isinstance(one, ir.MemRefType):
+    if not fewer or not isinstance(type_, ir.MemRefType):
         return fewer
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides, offset = one.get_strides_and_offset()
-    others, there = ir.MemRefType(other).get_strides_and_offset()
-    pairs = zip([*strides, offset], [*others, there], strict=True)
-    return all(said == gap or known != gap for known, said in pairs)
+    strides, offset = type_.get_strides_and_offset()
+    other_strides, other_offset = ir.MemRefType(other).get_strides_and_offset()
+    pairs = zip([*strides, offset], [*other_strides, other_offset], strict=True)
+    return all(known_other == gap or own != gap for own, known_other in pairs)
 
 
 def _fold(view: LoopView, ins: list[ir.Value], outs: list[ir.Value]) -> None:
@@ -122,5 +122,5 @@ def _cast_whole_values(view: LoopView, outs: Sequence[ir.Value]) -> None:
     end = view.terminator
     types = {arg: out.type for arg, out in zip(view.region_outs, outs, strict=True)}
     with ir.InsertionPoint(end.op), end.op.location:
-        for at, argument in enumerate(view.yield_destinations(end)):
-            end.op.operands[at] = cast(end.sources[at], types[argument])
+        for number, argument in enumerate(view.yield_destinations(end)):
+            end.op.operands[number] = cast(end.sources[number], types[argument])

@@ -71,43 +71,45 @@ def _folded(op: ir.Operation) -> ir.Value | None:
             return None if _same(sizes, space.sizes) else gml_st.space(sizes)
         case "gml_st.point":
             point = PointView.of(op)
-            indices = _known(point.indices)
+            indices = _with_constants(point.indices)
             return None if _same(indices, point.indices) else gml_st.point(point.superset, indices)
     tile = TileView.of(op)
-    offsets, strides = _known(tile.offsets), _known(tile.strides)
+    offsets, strides = _with_constants(tile.offsets), _with_constants(tile.strides)
     sizes = _known_sizes(op, tile.sizes)
     if _same((*offsets, *sizes, *strides), (*tile.offsets, *tile.sizes, *tile.strides)):
         return None
     return gml_st.tile(tile.superset, offsets, sizes, strides)
 
 
-def _known(numbers: Sequence[Index]) -> list[Index]:
-    found = [(number, static(number)) for number in numbers]
-    return [number if known is None else known for number, known in found]
+def _with_constants(numbers: Sequence[Index]) -> list[Index]:
+    pairs = [(number, static(number)) for number in numbers]
+    return [number if constant is None else constant for number, constant in pairs]
 
 
 def _known_sizes(op: ir.Operation, sizes: Sequence[Index]) -> Sequence[Index]:
-    """The same of sizes, where every user of the set can take another type of it."""
+    """Return the sizes with constants, if every user of the set can take another type."""
     users = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
-    return _known(sizes) if all(_takes(*user) for user in users) else sizes
+    return _with_constants(sizes) if all(_takes(*user) for user in users) else sizes
 
 
-def _same(one: Sequence[Index], other: Sequence[Index]) -> bool:
-    return all(a is b or (isinstance(a, int) and a == b) for a, b in zip(one, other, strict=True))
+def _same(numbers: Sequence[Index], old_numbers: Sequence[Index]) -> bool:
+    return all(
+        a is b or (isinstance(a, int) and a == b) for a, b in zip(numbers, old_numbers, strict=True)
+    )
 
 
 _WITHIN = ("gml_st.tile", "gml_st.point")
 
 
-def _takes(user: ir.Operation, at: int) -> bool:
+def _takes(user: ir.Operation, operand: int) -> bool:
     if user.name in ("gml_st.materialize", *_WITHIN):
         return True
     view = _yield_view(user)
-    return view is not None and not view.accumulated[_position(view, at)]
+    return view is not None and not view.accumulated[_position(view, operand)]
 
 
-def _adapt(user: ir.Operation, at: int, set_: ir.Value, rewriter: Rewriter) -> None:
-    """Give a user the set of known sizes, and casts for what is of them."""
+def _adapt(user: ir.Operation, operand: int, set_: ir.Value, rewriter: Rewriter) -> None:
+    """Give a user the set of known sizes, and cast its value to them or from them."""
     if user.name == "gml_st.materialize":
         old = user.results[0]
         with ir.InsertionPoint(user), user.location:
@@ -116,12 +118,12 @@ def _adapt(user: ir.Operation, at: int, set_: ir.Value, rewriter: Rewriter) -> N
         return
     view = _yield_view(user)
     if view is not None:
-        position = _position(view, at)
+        position = _position(view, operand)
         value = view.sources[position]
         if isinstance(value.type, ir.RankedTensorType):
             with ir.InsertionPoint(user), user.location:
                 user.operands[position] = cast(value, materialized_type(value.type, set_))
-    user.operands[at] = set_
+    user.operands[operand] = set_
 
 
 def _yield_view(op: ir.Operation) -> YieldView | None:

@@ -52,45 +52,47 @@ NAME = "linalg-ext-fold-dims-of-subset-loops"
 def fold_dims_of_subset_loops(op: ir.OpView, rewriter: Rewriter) -> bool:
     """Replace the size of a result or argument of a loop by that of the loop's operand."""
     source, dim = op.operation.operands
-    given = _given(source)
-    if given is None:
+    operand = _operand_of_equal_sizes(source)
+    if operand is None:
         return False
-    kind = memref.DimOp if isinstance(given.type, ir.MemRefType) else tensor.DimOp
-    rewriter.replace_op(op, kind(given, dim).result)
+    kind = memref.DimOp if isinstance(operand.type, ir.MemRefType) else tensor.DimOp
+    rewriter.replace_op(op, kind(operand, dim).result)
     return True
 
 
-def _given(value: ir.Value) -> ir.Value | None:
+def _operand_of_equal_sizes(value: ir.Value) -> ir.Value | None:
     """Return the operand of a loop with the same sizes as a value; None where it is unknown."""
     if isinstance(value, ir.BlockArgument):
         owner = value.owner.owner
         if not isinstance(owner, ir.Operation | ir.OpView) or owner.operation.name not in LOOPS:
             return None
-        return _given_for_argument(LoopView.of(owner.operation), value)
+        return _operand_of_argument(LoopView.of(owner.operation), value)
     op = producer(value)
     if op is None or op.name not in LOOPS:
         return None
     view = LoopView.of(op)
     outs = view.destinations
-    tensors = [at for at, out in enumerate(outs) if isinstance(out.type, ir.RankedTensorType)]
-    at = tensors[ir.OpResult(value).result_number]
-    return outs[at] if _keeps_sizes(view, at) else None
+    tensors = [
+        number for number, out in enumerate(outs) if isinstance(out.type, ir.RankedTensorType)
+    ]
+    number = tensors[ir.OpResult(value).result_number]
+    return outs[number] if _keeps_sizes(view, number) else None
 
 
-def _given_for_argument(view: LoopView, value: ir.Value) -> ir.Value | None:
+def _operand_of_argument(view: LoopView, value: ir.Value) -> ir.Value | None:
     if value in view.region_ins:
         return view.ins[view.region_ins.index(value)]
     if value not in view.region_outs:
         return None
-    at = view.region_outs.index(value)
-    return view.outs[at] if _keeps_sizes(view, at) else None
+    number = view.region_outs.index(value)
+    return view.outs[number] if _keeps_sizes(view, number) else None
 
 
-def _keeps_sizes(view: LoopView, at: int) -> bool:
+def _keeps_sizes(view: LoopView, number: int) -> bool:
     """Return whether an output has the same sizes after each iteration."""
     if view.op.name != "gml_st.loop":
         return True
-    end, argument = view.terminator, view.region_outs[at]
+    end, argument = view.terminator, view.region_outs[number]
     if end.sets or isinstance(argument.type, ir.MemRefType):
         return True
     value = end.sources[view.yield_destinations(end).index(argument)]

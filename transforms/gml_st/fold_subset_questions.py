@@ -65,12 +65,12 @@ def _query(op: ir.Operation) -> ir.Value:
     dim, emitter = static(view.dim), Emitter()
     if dim is not None:
         return emitter.value(ask(dim))
-    # Which dimension is meant is known at run time: all are there to choose from.
-    found = emitter.value(ask(0)) if subset.rank else emitter.value(0)
-    for at in range(1, subset.rank):
-        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, view.dim, emitter.value(at)).result
-        found = arith.SelectOp(is_it, emitter.value(ask(at)), found).result
-    return found
+    # The dimension is known at run time only: the answers of all are selected from.
+    selected = emitter.value(ask(0)) if subset.rank else emitter.value(0)
+    for number in range(1, subset.rank):
+        is_this = arith.CmpIOp(arith.CmpIPredicate.eq, view.dim, emitter.value(number)).result
+        selected = arith.SelectOp(is_this, emitter.value(ask(number)), selected).result
+    return selected
 
 
 def _contains(op: ir.Operation) -> ir.Value:

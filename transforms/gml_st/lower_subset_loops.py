@@ -61,7 +61,9 @@ from linalg_ext.errors import LoweringError
 from linalg_ext.executable.explanation import ExplainedDecision
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter
-from linalg_ext.transforms.gml_st._nest import (
+from linalg_ext.transforms.ir_utils.walking import at_op, operations, place, replace_op, select
+
+from ._nest import (
     Nest,
     for_nest,
     is_same_set,
@@ -72,9 +74,8 @@ from linalg_ext.transforms.gml_st._nest import (
     move_here,
     rename,
 )
-from linalg_ext.transforms.gml_st._set_elements import Place
-from linalg_ext.transforms.gml_st.fold_subset_questions import QUESTIONS, answer
-from linalg_ext.transforms.ir_utils.walking import at_op, operations, place, replace_op, select
+from ._set_elements import SubsetAccess
+from .fold_subset_questions import QUESTIONS, answer
 
 NAME = "linalg-ext-lower-subset-loops"
 
@@ -109,7 +110,9 @@ def lower_subset_loops(module: ir.Operation) -> Report:
 def _lower_loop(op: ir.Operation, report: Report) -> None:
     nest = Nest.of(op)
     for _, _, step in nest.bounds:
-        _check_step(step)
+        if static(step) is None:
+            positive = arith.CmpIOp(arith.CmpIPredicate.sgt, step, Emitter().value(0)).result
+            cf.AssertOp(positive, STEP_TOO_SMALL)
     reason = reason_for_order(nest)
     if nest.parallel and reason is not None:
         report.decisions.append(ExplainedDecision(op.name, (("iterations in order", reason),)))
@@ -117,15 +120,9 @@ def _lower_loop(op: ir.Operation, report: Report) -> None:
     replace_op(op, *results)
 
 
-def _check_step(step: ir.Value) -> None:
-    if static(step) is None:
-        positive = arith.CmpIOp(arith.CmpIPredicate.sgt, step, Emitter().value(0)).result
-        cf.AssertOp(positive, STEP_TOO_SMALL)
-
-
 def _read(op: ir.Operation) -> ir.Value:
     view = MaterializeView.of(op)
-    value = Place.of(view.set).read(view.source)
+    value = SubsetAccess.of(view.set).read(view.source)
     type_ = op.results[0].type
     if value.type != type_:
         value = memref.CastOp(type_, value).result
@@ -164,7 +161,7 @@ def reason_for_order(nest: Nest) -> str | None:
             return "the place in the output is computed by ops that cannot be moved"
     if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
         return "an output is not written to"
-    if not all(_is_read_where_written(nest, at) for at in range(len(nest.inits))):
+    if not all(_is_read_where_written(nest, number) for number in range(len(nest.inits))):
         return "other parts of the output are read than are written to"
     return None
 
@@ -184,42 +181,44 @@ def lower_in_parallel(nest: Nest) -> list[ir.Value]:
         rename([nest.ivs[dim] for dim in nest.parallel], list(forall.induction_variables))
         write = _carry_tiles if _sequential(nest) else _write_once
         written = write(nest, shared)
-        ends = [(*_as_tensor(value, place), at) for at, (value, place) in written.items()]
+        ends = [(*_as_tensor(value, access), number) for number, (value, access) in written.items()]
         with ir.InsertionPoint(scf.InParallelOp().block):
-            for value, geometry, at in ends:
-                tensor.ParallelInsertSliceOp(value, shared[at], *geometry)
+            for value, geometry, number in ends:
+                tensor.ParallelInsertSliceOp(value, shared[number], *geometry)
     return list(forall.results)
 
 
-def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
-    """Move the body to the insertion point; what goes to each output, and where."""
-    _rename_outputs(nest, shared)
-    _read_own_places(nest, shared)
+def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, SubsetAccess]]:
+    """Move the body to the insertion point; return the value and the access of each output."""
+    nest.rename_outputs(shared)
+    _read_own_parts(nest, shared)
     move_here(nest.body)
-    written: dict[int, tuple[ir.Value, Place]] = {}
+    written: dict[int, tuple[ir.Value, SubsetAccess]] = {}
     for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
-        place = Place.of(set_)
+        access = SubsetAccess.of(set_)
         if isinstance(target, int):
-            written[target] = (value, place)
+            written[target] = (value, access)
         elif not is_view_at(value, target, set_):
-            place.write_in_place(value, target)
+            access.write_in_place(value, target)
     return written
 
 
-def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
-    """The same with the sequential iterators around the body, which carry a tile each."""
-    _rename_outputs(nest, shared)
-    sets = {target: nest.own_sets[at] for at, target in _tensor_targets(nest)}
+def _carry_tiles(
+    nest: Nest, shared: Sequence[ir.Value]
+) -> dict[int, tuple[ir.Value, SubsetAccess]]:
+    """Do the same with the sequential iterators around the body, which carry a tile each."""
+    nest.rename_outputs(shared)
+    sets = {target: nest.own_sets[number] for number, target in _tensor_targets(nest)}
     block = nest.op.regions[0].blocks[0]
     needed = [op for set_ in nest.own_sets for op in makers(set_, block)]
     move_here([op for op in nest.body if op in needed])
     order = sorted(sets)
-    places = {at: Place.of(sets[at]) for at in order}
+    accesses = {number: SubsetAccess.of(sets[number]) for number in order}
 
     def body(ivs: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
         rename([nest.ivs[dim] for dim in _sequential(nest)], ivs)
-        for at, tile in zip(order, carried, strict=True):
-            for op in _readers(shared[at]):
+        for number, tile in zip(order, carried, strict=True):
+            for op in _readers(shared[number]):
                 replace_op(op, tile)
         move_here(nest.body)
         results = dict(zip(order, carried, strict=True))
@@ -227,30 +226,30 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
             if isinstance(target, int):
                 results[target] = value
             elif not is_view_at(value, target, set_):
-                Place.of(set_).write_in_place(value, target)
-        return [results[at] for at in order]
+                SubsetAccess.of(set_).write_in_place(value, target)
+        return [results[number] for number in order]
 
     bounds = [nest.bounds[dim] for dim in _sequential(nest)]
-    tiles = [places[at].read(shared[at]) for at in order]
+    tiles = [accesses[number].read(shared[number]) for number in order]
     results = for_nest(bounds, tiles, body)
-    return {at: (value, places[at]) for at, value in zip(order, results, strict=True)}
+    return {number: (value, accesses[number]) for number, value in zip(order, results, strict=True)}
 
 
-def _as_tensor(value: ir.Value, place: Place) -> tuple[ir.Value, tuple[Any, ...]]:
-    """A value as a slice that can be put in place, and the place as operands."""
-    geometry = place.parallel_geometry()
+def _as_tensor(value: ir.Value, access: SubsetAccess) -> tuple[ir.Value, tuple[Any, ...]]:
+    """Return a value as a slice, and the operands that put it into a tensor."""
+    geometry = access.parallel_geometry()
     if not isinstance(value.type, ir.RankedTensorType):
-        type_ = ir.RankedTensorType.get([1] * place.subset.rank, value.type)
+        type_ = ir.RankedTensorType.get([1] * access.subset.rank, value.type)
         value = tensor.FromElementsOp(type_, [value]).result
     return value, geometry
 
 
-def _is_read_where_written(nest: Nest, at: int) -> bool:
-    argument = nest.arguments[at]
+def _is_read_where_written(nest: Nest, number: int) -> bool:
+    argument = nest.arguments[number]
     if argument is None:
         return True
     (set_,) = (
-        nest.own_sets[position] for position, target in _tensor_targets(nest) if target == at
+        nest.own_sets[position] for position, target in _tensor_targets(nest) if target == number
     )
     for use in argument.uses:
         user = use.owner.operation
@@ -270,31 +269,29 @@ def _readers(shared: ir.Value) -> list[ir.Operation]:
     return [op for op in owners if op.name == "gml_st.materialize"]
 
 
-def _rename_outputs(nest: Nest, shared: Sequence[ir.Value]) -> None:
-    for argument, value in zip(nest.arguments, shared, strict=True):
-        if argument is not None:
-            argument.replace_all_uses_with(value)
-
-
-def _read_own_places(nest: Nest, shared: Sequence[ir.Value]) -> None:
+def _read_own_parts(nest: Nest, shared: Sequence[ir.Value]) -> None:
     """Read what is shared where a tensor from outside is read that the body has no name for.
 
     What it held at the place that an iteration writes to is there until that iteration is done.
     Reading the tensor itself would take a copy of all of it.
     """
     block = nest.op.regions[0].blocks[0]
-    for at, target in _tensor_targets(nest):
+    for position, target in _tensor_targets(nest):
         if nest.arguments[target] is not None:
             continue
         for op in _readers(nest.inits[target]):
-            is_own = is_same_set(MaterializeView.of(op).set, nest.own_sets[at])
+            is_own = is_same_set(MaterializeView.of(op).set, nest.own_sets[position])
             if is_own and is_defined_inside(op.results[0], block):
                 op.operands[0] = shared[target]
 
 
 def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:
-    """The positions of the values that go to tensors, each with that of its tensor."""
-    return [(at, target) for at, target in enumerate(nest.targets) if isinstance(target, int)]
+    """Return the positions of the values that go to tensors, each with that of its tensor."""
+    return [
+        (position, target)
+        for position, target in enumerate(nest.targets)
+        if isinstance(target, int)
+    ]
 
 
 def _sequential(nest: Nest) -> list[int]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.dialects import gml_st
 from linalg_ext.dialects.gml_st.ir.op_views import FullView, LoopView
 from linalg_ext.dialects.gml_st.ir.sets import subset_of
@@ -22,12 +21,14 @@ from linalg_ext.dialects.gml_st.rules import (
 )
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import producer, static_sizes
 from linalg_ext.structured.sizes import as_number, index, mixed_sizes, sizes_of, value_of
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, full
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, minimum
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import select
+
+from ._loops import cast
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def tile_op(op: ir.Operation, cut: Cut) -> Tiled:
 def _nested(
     op: ir.Operation, rule: Rule, cut: Cut, outer: Sequence[int], inner: Sequence[int]
 ) -> Tiled:
-    """The parallel dimensions outside, the reductions in their body."""
+    """Tile the parallel dimensions outside, and the reductions in their body."""
 
     def only(dims: Sequence[int]) -> tuple[int, ...]:
         return tuple(size if dim in dims else 0 for dim, size in enumerate(cut.sizes))
@@ -106,14 +107,16 @@ def _check(rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
             raise Unserved(f"dimension {dim} of {name} cannot be cut")
     reductions = [dim for dim in dims if domain.iterators[dim] == REDUCTION]
     accumulates = cut.accumulate and bool(reductions)
-    if accumulates and any(rule.accumulation(at) is None for at in range(len(rule.op.results))):
+    if accumulates and any(
+        rule.accumulation(number) is None for number in range(len(rule.op.results))
+    ):
         raise Unserved("the combination of partial results is not known")
     if cut.points and reductions:
         raise Unserved("an element of its result is more than one point of its domain")
 
 
 class _Loop:
-    """One loop under construction, before an op."""
+    """A loop under construction, before an op."""
 
     def __init__(self, op: ir.Operation, rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
         self.op, self.rule, self.cut, self.dims = op, rule, cut, dims
@@ -130,7 +133,7 @@ class _Loop:
         self.parts = Parts()
 
     def _step(self, dim: int) -> int:
-        """The step: no longer than the dimension, if its size is known."""
+        """Return the step: no longer than the dimension, if its size is known."""
         size, upper = self.cut.sizes[dim], self.uppers[dim]
         return max(1, min(size, upper)) if isinstance(upper, int) else size
 
@@ -139,7 +142,7 @@ class _Loop:
         if position is not None:
             return self.operands[position]
         type_ = self.op.results[number].type
-        return in_type(empty(self.rule.result_sizes(number), type_), type_)
+        return cast(empty(self.rule.result_sizes(number), type_), type_)
 
     def build(self) -> Tiled:
         bounds = (
@@ -196,7 +199,7 @@ class _Loop:
         outs: Sequence[ir.Value],
         ins: dict[ir.Value, ir.Value],
     ) -> tuple[list[ir.Value], list[ir.Value]]:
-        """The op on a part: its values, and the sets of the results that they are for."""
+        """Build the op on a part; return its values, and the sets that they are for."""
         sources = {
             position: outs[number]
             for number, position in enumerate(self.rule.destinations)
@@ -217,16 +220,16 @@ class _Loop:
             return self.parts.take(source(position), point)
 
         part = self._part(ivs)
-        places = [self.rule.part_of_result(part, number) for number in range(len(outs))]
+        tiles = [self.rule.part_of_result(part, number) for number in range(len(outs))]
         values = None
         if self.cut.points:
             values = self.rule.build_element(Point(part.offsets), take_element)
             if values is None:
                 values = [element_of(value) for value in self.rule.build(part, take)]
-            where: list[Tile | Point] = [Point(place.offsets) for place in places]
+            where: list[Tile | Point] = [Point(tile.offsets) for tile in tiles]
         else:
-            values, where = self.rule.build(part, take), list(places)
-        sets = [self.parts.set(out, place) for out, place in zip(outs, where, strict=True)]
+            values, where = self.rule.build(part, take), list(tiles)
+        sets = [self.parts.set(out, subset) for out, subset in zip(outs, where, strict=True)]
         return values, sets
 
     def _part(self, ivs: Sequence[ir.Value]) -> Tile:
@@ -234,27 +237,27 @@ class _Loop:
         sizes = list(self.rule.domain.sizes)
         for dim, iv in zip(self.dims, ivs, strict=True):
             upper, step = self.uppers[dim], self.steps[dim]
-            # What `as_number` reads from the loop once it stands.
-            place = Symbol(iv, lower=0, upper=upper - 1, step=step).number
-            offsets[dim] = place
-            sizes[dim] = minimum(step, upper - place)
+            # The symbol is the one that `as_number` reads from the loop once it is built.
+            offset = Symbol(iv, lower=0, upper=upper - 1, step=step).number
+            offsets[dim] = offset
+            sizes[dim] = minimum(step, upper - offset)
         return Tile(offsets, sizes)
 
     def _neutral(self, position: int, tile: Tile) -> ir.Value:
-        """A destination that partial sums start from."""
+        """Return a destination that partial sums start from."""
         accumulation = self._accumulations()[self.rule.destinations.index(position)]
         start = empty(tile.sizes, self.operands[position].type)
         filled: ir.Value = linalg.fill(accumulation.neutral(), outs=[start])
         return filled
 
     def _accumulations(self) -> list[Accumulation]:
-        found = [self.rule.accumulation(number) for number in range(len(self.outs))]
-        return [each for each in found if each is not None]
+        accumulations = [self.rule.accumulation(number) for number in range(len(self.outs))]
+        return [accumulation for accumulation in accumulations if accumulation is not None]
 
     def _accumulate(self) -> list[Callable[[ir.Value, ir.Value], ir.Value] | None] | None:
         if not self.accumulates:
             return None
-        return [_combination(each) for each in self._accumulations()]
+        return [_combination(accumulation) for accumulation in self._accumulations()]
 
 
 def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], ir.Value]:
@@ -263,23 +266,9 @@ def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], i
     def combine(new: ir.Value, old: ir.Value) -> ir.Value:
         if not isinstance(new.type, ir.RankedTensorType):
             return accumulation.combine(old, new)
-        rank = ir.ShapedType(new.type).rank
-        dims = tuple(f"d{at}" for at in range(rank))
-        own = AffineMap(dims, (), tuple(map(AffineDim, dims)))
-        generic = linalg.GenericOp(
-            result_tensors=[old.type],
-            inputs=[new],
-            outputs=[old],
-            indexing_maps=maps_attribute([own, own]),
-            iterator_types=ir.ArrayAttr.get(
-                [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
-            ),
-        )
-        element = ir.ShapedType(new.type).element_type
-        block = generic.regions[0].blocks.append(element, element)
-        with ir.InsertionPoint(block):
-            linalg.YieldOp([accumulation.combine(block.arguments[1], block.arguments[0])])
-        return generic.results[0]
+        generic = elementwise([new], [old], lambda a, b: [accumulation.combine(b, a)])
+        result: ir.Value = generic.results[0]
+        return result
 
     return combine
 
@@ -353,51 +342,53 @@ class Request:
         return Cut(tuple(sizes), self.last.form, distribution=self.last.distribution)
 
 
-def _nest(given: object) -> tuple[tuple[int, ...], ...]:
-    """Tile sizes as a list for each level, whatever they were given as."""
-    if given is None:
+def _nest(tile_sizes: object) -> tuple[tuple[int, ...], ...]:
+    """Return tile sizes as a list for each level."""
+    if tile_sizes is None:
         return ()
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(tile_sizes, str) or not isinstance(tile_sizes, Iterable):
         raise ArgumentError(
-            f"tile_sizes={given!r}", expected="a list of integers, or one for each nest of loops"
+            f"tile_sizes={tile_sizes!r}",
+            expected="a list of integers, or one for each nest of loops",
         )
-    items = list(given)
+    items = list(tile_sizes)
     if not items:
         return ()
-    if any(isinstance(each, Iterable) for each in items):
-        return tuple(_sizes(each) for each in items)
+    if any(isinstance(item, Iterable) for item in items):
+        return tuple(_sizes(item) for item in items)
     return (_sizes(items),)
 
 
-def _sizes(given: object) -> tuple[int, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
+def _sizes(level_sizes: object) -> tuple[int, ...]:
+    if isinstance(level_sizes, str) or not isinstance(level_sizes, Iterable):
         raise ArgumentError(
-            f"tile_sizes hold {given!r} beside lists", expected="a list for each nest of loops"
+            f"tile_sizes hold {level_sizes!r} beside lists",
+            expected="a list for each nest of loops",
         )
     sizes: list[int] = []
-    for at, size in enumerate(given):
+    for number, size in enumerate(level_sizes):
         if not hasattr(size, "__index__") or isinstance(size, bool):
-            raise ArgumentError(f"tile size {at} is {size!r}", expected="an integer")
+            raise ArgumentError(f"tile size {number} is {size!r}", expected="an integer")
         if int(size) < 0:
             raise ArgumentError(
-                f"tile size {at} is {int(size)}",
+                f"tile size {number} is {int(size)}",
                 expected="a positive size, or 0 for a dimension that is not cut",
             )
         sizes.append(int(size))
     return tuple(sizes)
 
 
-def meant_ops(root: ir.Operation, request: Request) -> list[ir.Operation]:
-    """The ops that a request means, in the order of the program.
+def requested_ops(root: ir.Operation, request: Request) -> list[ir.Operation]:
+    """Return the ops that are requested, in the order of the program.
 
     Raises:
         ArgumentError: it names one, and there is none of that name or label.
     """
     if not request.op:
         return select(root, _gives_a_result)
-    found = select(root, lambda op: is_meant(op, (request.op,)))
-    if found:
-        return found
+    named = select(root, lambda op: is_named(op, (request.op,)))
+    if named:
+        return named
     names = sorted({op.name for op in select(root, _is_tileable)})
     labels = sorted({label_of(op) for op in select(root, lambda op: bool(label_of(op)))})
     listed = ", ".join((*names, *labels)) or "none that can be tiled"
@@ -418,11 +409,13 @@ def _is_tileable(op: ir.Operation) -> bool:
         parts = rule.operand_parts(rule.domain.all)
     except Unserved:
         return False
-    return any(part is not None for at, part in enumerate(parts) if at not in rule.destinations)
+    return any(
+        part is not None for position, part in enumerate(parts) if position not in rule.destinations
+    )
 
 
 def _gives_a_result(op: ir.Operation) -> bool:
-    """Return whether an op computes what no other op computes with: it is shown, or handed back."""
+    """Return whether no other op computes with the results of an op that can be tiled."""
     return _is_tileable(op) and not any(
         _is_computed_with(use.owner.operation) for result in op.results for use in result.uses
     )
@@ -444,33 +437,33 @@ class Parts:
     One lives as long as the body that it builds.
 
     Args:
-        taken: gets the ops that take parts, in their order.
+        materializes: gets the ops that take parts, in their order.
     """
 
-    def __init__(self, taken: list[ir.Operation] | None = None) -> None:
-        self._taken = taken
+    def __init__(self, materializes: list[ir.Operation] | None = None) -> None:
+        self._materializes = materializes
         self._sets: dict[tuple[ir.Value, Tile | Point], ir.Value] = {}
 
     def set(self, source: ir.Value, part: Tile | Point) -> ir.Value:
-        """The set that names a part of a tensor."""
+        """Return the set that names a part of a tensor."""
         key = (source, part)
         if key not in self._sets:
             self._sets[key] = _set(source, part)
         return self._sets[key]
 
     def take(self, source: ir.Value, part: Tile | Point) -> ir.Value:
-        """A part of a tensor, as a tensor of its own or as a scalar."""
+        """Return a part of a tensor, as a tensor of its own or as a scalar."""
         value = gml_st.materialize(source, self.set(source, part))
-        if self._taken is not None:
-            self._taken.append(ir.OpResult(value).owner.operation)
+        if self._materializes is not None:
+            self._materializes.append(ir.OpResult(value).owner.operation)
         return value
 
 
 def _set(source: ir.Value, part: Tile | Point) -> ir.Value:
     if isinstance(part, Point):
         return gml_st.point(source, mixed_sizes(part.indices))
-    known = [size if isinstance(size, int) else None for size in part.sizes]
-    if is_whole(source, part) and known == static_sizes(source):
+    shape = [size if isinstance(size, int) else None for size in part.sizes]
+    if is_whole(source, part) and shape == static_sizes(source):
         return gml_st.full(source)
     return gml_st.tile(source, *map(mixed_sizes, (part.offsets, part.sizes, part.strides)))
 
@@ -486,7 +479,7 @@ def is_whole(source: ir.Value, part: Tile) -> bool:
 
 
 def part_of(set_: ir.Value) -> Tile | Point:
-    """The part of its root that a set names; sizes may be read at the insertion point.
+    """Return the part of its root that a set names; sizes may be read at the insertion point.
 
     Raises:
         Unserved: it is no rectangle, or it is not known how it was made.
@@ -503,19 +496,14 @@ def part_of(set_: ir.Value) -> Tile | Point:
     return part
 
 
-def in_type(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A tensor with its sizes known as well as a type knows them, at the insertion point."""
-    return value if value.type == type_ else tensor.CastOp(type_, value).result
-
-
 def element_of(value: ir.Value) -> ir.Value:
-    """The one element of a tensor that has no more, at the insertion point."""
+    """Return the one element of a tensor that has no more, at the insertion point."""
     zero = integer_constant(ir.IndexType.get(), 0)
     return tensor.ExtractOp(value, [zero] * ir.ShapedType(value.type).rank).result
 
 
 def empty(sizes: Sequence[Number], like: ir.Type) -> ir.Value:
-    """`tensor.empty` of some sizes, at the insertion point."""
+    """Build a `tensor.empty` of some sizes at the insertion point."""
     return tensor.EmptyOp(mixed_sizes(sizes), ir.ShapedType(like).element_type).result
 
 
@@ -540,29 +528,29 @@ class Choice:
 
     @property
     def is_greedy(self) -> bool:
-        """Return whether it is left to the pass what is worth it."""
+        """Return whether the pass chooses the producers."""
         return not self.producers and not self.arguments
 
-    def wants(self, producer: ir.Operation) -> bool:
-        """Return whether a producer is meant by itself."""
-        return self.is_greedy or is_meant(producer, self.producers)
+    def includes(self, producer: ir.Operation) -> bool:
+        """Return whether a producer is chosen by its name or label, or all of them are."""
+        return self.is_greedy or is_named(producer, self.producers)
 
     def named_inputs(self, loop: LoopView) -> list[ir.Value]:
-        """The values of a loop's inputs whose arguments are named."""
+        """Return the values of a loop's inputs whose arguments are named."""
         return [
             value
-            for at, (value, argument) in enumerate(zip(loop.ins, loop.region_ins, strict=True))
-            if {f"in{at}", _name(argument)} & set(self.arguments)
+            for number, (value, argument) in enumerate(zip(loop.ins, loop.region_ins, strict=True))
+            if {f"in{number}", _name(argument)} & set(self.arguments)
         ]
 
 
-def is_meant(op: ir.Operation, names: tuple[str, ...]) -> bool:
+def is_named(op: ir.Operation, names: tuple[str, ...]) -> bool:
     """Return whether an op is one of those that are named, by its name or by its label."""
     return op.name in names or label_of(op) in names
 
 
 def label_of(op: ir.Operation) -> str:
-    """The label of an op; empty where it has none."""
+    """Return the label of an op; empty where it has none."""
     if LABEL not in op.attributes:
         return ""
     attribute = op.attributes[LABEL]
@@ -575,6 +563,6 @@ def name_of(op: ir.Operation) -> str:
 
 
 def _name(argument: ir.Value) -> str:
-    """The name in the location of a block's argument: `loc("in_")`."""
-    found = re.match(r'loc\("([^"]+)"(?:\(|\)|$)', str(argument.location))
-    return found[1].removeprefix("%") if found else ""
+    """Return the name in the location of a block's argument: `loc("in_")`."""
+    match = re.match(r'loc\("([^"]+)"(?:\(|\)|$)', str(argument.location))
+    return match[1].removeprefix("%") if match else ""

@@ -22,7 +22,7 @@ stays one; so does one whose range is shorter than its step.
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.dialects import gml_st
 from linalg_ext.dialects.gml_st.ir.op_views import (
     LOOPS,
@@ -39,9 +39,10 @@ from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.sizes import as_number, value_of
-from linalg_ext.transforms.gml_st._loops import with_bounds, with_destinations
-from linalg_ext.transforms.gml_st.cleanup import erase_all_dead
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
+
+from ._loops import cast, with_bounds, with_destinations
+from .cleanup import erase_all_dead
 
 NAME = "linalg-ext-peel-subset-loops"
 
@@ -79,12 +80,12 @@ def peel_subset_loops(
 
 
 def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
-    """Peel iterators one after the other: the first one's parts, then what is left of them."""
-    for place, dim in enumerate(dims):
+    """Peel an iterator, then the later ones in both parts of the loop."""
+    for number, dim in enumerate(dims):
         if dim >= LoopView.of(loop).rank or not _has_remainder(loop, dim):
             continue
         main, rest = _split(loop, dim)
-        later = dims[place + 1 :]
+        later = dims[number + 1 :]
         if later:
             _peel(main, later, skip_partial)
             if not skip_partial:
@@ -97,7 +98,7 @@ def _has_remainder(loop: ir.Operation, dim: int) -> bool:
     view = LoopView.of(loop)
     if not len(loop.results):
         raise Unserved("the loop writes to memrefs")
-    lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
+    lower, upper, step = map(as_number, view.bounds[dim])
     length = upper - lower
     if not isinstance(step, int) or step <= 1:
         return False
@@ -107,14 +108,14 @@ def _has_remainder(loop: ir.Operation, dim: int) -> bool:
 
 
 def _split(loop: ir.Operation, dim: int) -> tuple[ir.Operation, ir.Operation]:
-    """A loop over the whole steps, and one over what is left, which begins with its results."""
+    """Build a loop over the whole steps, and one over the remainder that takes its results."""
     view = LoopView.of(loop)
-    lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
+    lower, upper, step = map(as_number, view.bounds[dim])
     with loop.location, ir.InsertionPoint(loop):
         middle = value_of(lower + (upper - lower) // step * step)
         main = loop.clone().operation
-    uppers = [middle if at == dim else each for at, each in enumerate(view.upper)]
-    lowers = [middle if at == dim else each for at, each in enumerate(view.lower)]
+    uppers = [middle if number == dim else bound for number, bound in enumerate(view.upper)]
+    lowers = [middle if number == dim else bound for number, bound in enumerate(view.lower)]
     # The clone first: it has no users yet.
     main = with_bounds(main, LoopView.of(main).lower, uppers, view.outs)
     begun = list(main.results)
@@ -134,7 +135,7 @@ _COMPUTED = ("affine.", "arith.")
 
 
 def make_sizes_static(root: ir.Operation) -> None:
-    """Numbers in the bodies of an op that can be one alone are that one.
+    """Replace computed indices in the bodies of an op by constants if known.
 
     A part that has a static shape then is cast back to the type that its users know; upstream's
     canonicalization takes the shape further.
@@ -146,8 +147,8 @@ def make_sizes_static(root: ir.Operation) -> None:
         number = read(op.results[0])
         if isinstance(number, int):
             with op.location, ir.InsertionPoint(op):
-                known = integer_constant(ir.IndexType.get(), number)
-            op.results[0].replace_all_uses_with(known)
+                constant = integer_constant(ir.IndexType.get(), number)
+            op.results[0].replace_all_uses_with(constant)
     for op in operations(root, ["gml_st.tile"]):
         _make_static(op, read)
 
@@ -155,7 +156,7 @@ def make_sizes_static(root: ir.Operation) -> None:
 def _make_static(op: ir.Operation, read: IndexReader) -> None:
     view = TileView.of(op)
     groups = [
-        [number if isinstance(number := read(each), int) else each for each in group]
+        [number if isinstance(number := read(value), int) else value for value in group]
         for group in (view.offsets, view.sizes, view.strides)
     ]
     if groups == [list(view.offsets), list(view.sizes), list(view.strides)]:
@@ -177,9 +178,8 @@ def _make_static(op: ir.Operation, read: IndexReader) -> None:
 def _rematerialize(op: ir.Operation, set_: ir.Value) -> None:
     view = MaterializeView.of(op)
     with op.location, ir.InsertionPoint(op):
-        part = gml_st.materialize(view.source, set_)
-        known = tensor.CastOp(op.results[0].type, part).result
-    replace_op(op, known)
+        part = cast(gml_st.materialize(view.source, set_), op.results[0].type)
+    replace_op(op, part)
 
 
 def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
@@ -201,6 +201,5 @@ def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
             ir.ShapedType(value.type).element_type,
         )
         with op.location, ir.InsertionPoint(op):
-            known = tensor.CastOp(type_, value).result
-        op.operands[number] = known
+            op.operands[number] = cast(value, type_)
         op.operands[len(operands) - len(terminator.sets) + number] = new

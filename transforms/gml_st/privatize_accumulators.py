@@ -84,7 +84,7 @@ def privatize_accumulators(module: ir.Operation) -> Report:
 
 
 def _privatized(op: ir.Operation) -> list[ir.Value] | str | None:
-    """The results of both loops; a text says why a loop that accumulates stays."""
+    """Return the results of both loops; a text says why a loop that accumulates stays."""
     view = LoopView.of(op)
     if not any(view.terminator.accumulated):
         return None
@@ -93,55 +93,59 @@ def _privatized(op: ir.Operation) -> list[ir.Value] | str | None:
 
 def _reason_against(view: LoopView) -> str | None:
     end = view.terminator
-    for at, flag in enumerate(end.accumulated):
-        if not isinstance(end.destinations[at].type, ir.RankedTensorType):
+    for number, flag in enumerate(end.accumulated):
+        if not isinstance(end.destinations[number].type, ir.RankedTensorType):
             return "the loop writes to memory"
         if not flag:
             continue
-        type_ = end.sources[at].type
+        type_ = end.sources[number].type
         if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
             return "the sizes of the accumulated value are known at run time only"
-        if is_filter(end.sets[at]):
+        if is_filter(end.sets[number]):
             return "a filter is no rectangle"
-        if not all(map(may_move, makers(end.sets[at], view.body))):
+        if not all(map(may_move, makers(end.sets[number], view.body))):
             return "the place in the output is computed by ops that cannot be repeated"
     return None
 
 
 def _split(view: LoopView) -> list[ir.Value]:
-    """Both loops at the insertion point; the results, one for each destination."""
+    """Build both loops at the insertion point; return a result for each destination."""
     end = view.terminator
-    own = [at for at, flag in enumerate(end.accumulated) if flag]
-    others = [at for at, flag in enumerate(end.accumulated) if not flag]
+    own = [number for number, flag in enumerate(end.accumulated) if flag]
+    plain = [number for number, flag in enumerate(end.accumulated) if not flag]
     bounds = (list(view.lower), list(view.upper), list(view.step))
     counts = _counts(view)
-    partials = [_empty(counts, end.sources[at].type) for at in own]
+    partials = [_empty(counts, end.sources[number].type) for number in own]
     with gml_st.parallel(*bounds, distribution=view.distribution) as first:
         rename(view.ivs, first.ivs)
         body = [op.operation for op in list(view.body.operations)[:-1]]
         move_here(body)
         # A value may be an argument of the body: it has another name now.
         end = YieldView.of(end.op)
-        here = _position(view, first.ivs)
-        private = [_put(end.sources[at], here, at_) for at, at_ in zip(own, partials, strict=True)]
+        index = _position(view, first.ivs)
+        private = [
+            _put(end.sources[number], index, partial)
+            for number, partial in zip(own, partials, strict=True)
+        ]
         gml_st.set_yield(
-            [*(end.sources[at] for at in others), *(value for value, _ in private)],
-            into=[*(end.destinations[at] for at in others), *partials],
-            at=[*(end.sets[at] for at in others), *(set_ for _, set_ in private)],
+            [*(end.sources[number] for number in plain), *(value for value, _ in private)],
+            into=[*(end.destinations[number] for number in plain), *partials],
+            at=[*(end.sets[number] for number in plain), *(set_ for _, set_ in private)],
         )
-    given = dict(zip(others, first.results, strict=False))
-    sums = first.results[len(others) :]
-    with gml_st.for_(*bounds, outs=[end.destinations[at] for at in own]) as second:
-        here = _position(view, second.ivs)
+    by_number = dict(zip(plain, first.results, strict=False))
+    sums = first.results[len(plain) :]
+    with gml_st.for_(*bounds, outs=[end.destinations[number] for number in own]) as second:
+        index = _position(view, second.ivs)
         parts = [
-            _get(whole, here, end.sources[at].type) for at, whole in zip(own, sums, strict=True)
+            _get(whole, index, end.sources[number].type)
+            for number, whole in zip(own, sums, strict=True)
         ]
         copies = dict(zip(first.ivs, second.ivs, strict=True))
-        sets = [_copied(end.sets[at], body, copies) for at in own]
+        sets = [_copied(end.sets[number], body, copies) for number in own]
         gml_st.set_yield(parts, into=second.outs, at=sets)
         _accumulate(end)
-    given.update(zip(own, second.results, strict=True))
-    return [given[at] for at in range(len(end.sources))]
+    by_number.update(zip(own, second.results, strict=True))
+    return [by_number[number] for number in range(len(end.sources))]
 
 
 def _accumulate(end: YieldView) -> None:
@@ -173,32 +177,32 @@ def _position(view: LoopView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
 
 
 def _empty(counts: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
-    """Room for a value of this type from each iteration."""
+    """Build a tensor for a value of this type from each iteration."""
     if isinstance(type_, ir.RankedTensorType):
         return tensor.EmptyOp([*counts, *type_.shape], type_.element_type).result
     return tensor.EmptyOp(list(counts), type_).result
 
 
 def _put(
-    value: ir.Value, here: Sequence[int | ir.Value], into: ir.Value
+    value: ir.Value, index: Sequence[int | ir.Value], into: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
-    """A value as a part of the room of all iterations, and the set that it goes to."""
+    """Return a value as a part of the room of all iterations, and the set that it goes to."""
     if not isinstance(value.type, ir.RankedTensorType):
-        return value, gml_st.point(into, here)
-    slice_ = _slice_type(value.type, len(here))
-    groups = _groups(value.type.rank, len(here))
+        return value, gml_st.point(into, index)
+    slice_ = _slice_type(value.type, len(index))
+    groups = _groups(value.type.rank, len(index))
     expanded = tensor.ExpandShapeOp(slice_, value, groups, [], list(slice_.shape)).result
-    return expanded, gml_st.tile(into, [*here, *[0] * value.type.rank], list(slice_.shape))
+    return expanded, gml_st.tile(into, [*index, *[0] * value.type.rank], list(slice_.shape))
 
 
-def _get(whole: ir.Value, here: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
+def _get(whole: ir.Value, index: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
     """Read the value that an iteration has put into `whole`."""
     if not isinstance(type_, ir.RankedTensorType):
-        return gml_st.materialize(whole, gml_st.point(whole, here))
-    slice_ = _slice_type(type_, len(here))
-    set_ = gml_st.tile(whole, [*here, *[0] * type_.rank], list(slice_.shape))
+        return gml_st.materialize(whole, gml_st.point(whole, index))
+    slice_ = _slice_type(type_, len(index))
+    set_ = gml_st.tile(whole, [*index, *[0] * type_.rank], list(slice_.shape))
     part = gml_st.materialize(whole, set_)
-    return tensor.CollapseShapeOp(type_, part, _groups(type_.rank, len(here))).result
+    return tensor.CollapseShapeOp(type_, part, _groups(type_.rank, len(index))).result
 
 
 def _slice_type(type_: ir.RankedTensorType, more: int) -> ir.RankedTensorType:
@@ -218,13 +222,13 @@ def _groups(rank: int, more: int) -> list[list[int]]:
 def _copied(
     set_: ir.Value, body: Sequence[ir.Operation], values: Mapping[ir.Value, ir.Value]
 ) -> ir.Value:
-    """A set once more, computed of other induction variables."""
+    """Compute a set again from other induction variables."""
     names: dict[ir.Value, ir.Value] = dict(values)
-    wanted = makers(set_, body[0].block) if body else []
+    needed = makers(set_, body[0].block) if body else []
     for op in body:
-        if op in wanted:
+        if op in needed:
             copy: Any = op.clone()
-            for at, operand in enumerate(op.operands):
-                copy.operands[at] = names.get(operand, operand)
+            for number, operand in enumerate(op.operands):
+                copy.operands[number] = names.get(operand, operand)
             names.update(zip(op.results, copy.results, strict=True))
     return names.get(set_, set_)

@@ -22,33 +22,23 @@ from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.structured.sizes import as_number, extract_slice, sizes_of
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, compose
 from linalg_ext.symbolic.integers import Number, is_eq, minimum, symbols_of, upper
-from linalg_ext.transforms.gml_st._loops import (
-    has_room,
-    with_output,
-    without_unused_inputs,
-)
-from linalg_ext.transforms.gml_st.cleanup import erase_dead, erase_taken
-from linalg_ext.transforms.gml_st.op_tiling import (
-    Choice,
-    Parts,
-    element_of,
-    empty,
-    in_type,
-    part_of,
-)
 from linalg_ext.transforms.ir_utils.walking import ancestor_in, is_unused
+
+from ._loops import cast, has_room, with_output, without_unused_inputs
+from .cleanup import erase_dead, erase_materialize
+from .op_tiling import Choice, Parts, element_of, empty, part_of
 
 
 class Fusion:
     """Fuses into one loop, its own body; loops inside it are for later.
 
-    Producers come one after the other, the last of the program first: when one comes, all who
-    could ask for a part of it have done so.
+    Producers come one after the other, the last of the program first: all readers of a part of one
+    are known when it comes.
 
     Args:
         loop: a loop over subsets. It may be replaced: `loop` is the one that stands.
         choice: the producers to fuse.
-        report: counts what was, and tells why the rest was not.
+        report: counts the fused ones, and has the reasons for the others.
     """
 
     def __init__(self, loop: ir.Operation, choice: Choice, report: Report) -> None:
@@ -56,51 +46,49 @@ class Fusion:
         self.choice = choice
         self.report = report
         self._worklist = Worklist(LoopView.of(loop), choice, report)
-        # What takes parts since the worklist was read.
-        self._asked: list[ir.Operation] = []
+        # Ops that take parts, built since the worklist was read.
+        self._unread: list[ir.Operation] = []
 
     def run(self) -> None:
         """Fuse until nothing is left that may be."""
-        while (found := self._worklist.pop()) is not None:
-            producer, taken = found
+        while (candidate := self._worklist.pop()) is not None:
+            producer, reads = candidate
             name = producer.name
             try:
                 if name == "gml_st.materialize":
-                    self._take_from_further_out(producer, taken)
+                    self._take_from_further_out(producer, reads)
                 else:
-                    self._fuse(producer, taken)
+                    self._fuse(producer, reads)
             except Unserved as error:
                 self.report.leave(name, error.reason)
                 self._worklist.leave(producer)
-            self._worklist.read(self._view, self._asked)
-            self._asked.clear()
+            self._worklist.read(self._view, self._unread)
+            self._unread.clear()
         self._start_from_nothing()
 
     @property
     def _view(self) -> LoopView:
         return LoopView.of(self.loop)
 
-    def _fuse(self, producer: ir.Operation, taken: list[Taken]) -> None:
+    def _fuse(self, producer: ir.Operation, reads: list[PartRead]) -> None:
         """Build a producer on each part that is taken of it.
 
         Raises:
             Unserved: a part has no exact answer, or it does not pay. Then nothing has changed.
         """
         rule, name = rule_of(producer), producer.name
-        groups: dict[Tile, list[Taken]] = {}
-        for each in taken:
-            wanted = rule.part_for_result(as_tile(each.part), each.number)
-            groups.setdefault(wanted, []).append(each)
+        groups: dict[Tile, list[PartRead]] = {}
+        for read in reads:
+            tile = rule.part_for_result(as_tile(read.part), read.number)
+            groups.setdefault(tile, []).append(read)
         if self.choice.is_greedy:
-            self._ask_if_it_pays(producer, rule, taken, len(groups))
-        hull = self._hull(producer, rule, taken)
+            self._check_cost(producer, rule, reads, len(groups))
+        hull = self._hull(producer, rule, reads)
         if hull is not None:
-            groups = {rule.part_for_result(hull, 0): taken}
-        shared = self._shareable(producer, rule, taken)
+            groups = {rule.part_for_result(hull, 0): reads}
+        shared = self._shareable(producer, rule, reads)
         self.report.matched[name] += 1
-        values = [
-            self._build(producer, rule, wanted, group, hull) for wanted, group in groups.items()
-        ]
+        values = [self._build(producer, rule, tile, group, hull) for tile, group in groups.items()]
         if shared is not None:
             self._share(producer, rule, shared, values[0][0])
         self.report.changed[name] += 1
@@ -112,70 +100,70 @@ class Fusion:
             self._worklist.leave(producer)
         erase_dead(producer, self._worklist.forget)
 
-    def _hull(self, producer: ir.Operation, rule: Rule, taken: list[Taken]) -> Tile | None:
-        """The part of a producer that holds all that is taken, where it is worth computing once."""
+    def _hull(self, producer: ir.Operation, rule: Rule, reads: list[PartRead]) -> Tile | None:
+        """Return the part of a producer that holds all read parts, if computing it once pays."""
         is_computed = producer.name.startswith("linalg.") and producer.name != "linalg.fill"
         if not self.choice.is_greedy or not rule.is_cheap or not is_computed:
             return None
-        return _hull_of([each.part for each in taken]) if len(producer.results) == 1 else None
+        return _hull_of([read.part for read in reads]) if len(producer.results) == 1 else None
 
     def _build(
         self,
         producer: ir.Operation,
         rule: Rule,
-        wanted: Tile,
-        group: list[Taken],
+        tile: Tile,
+        group: list[PartRead],
         hull: Tile | None,
     ) -> list[ir.Value]:
-        """One part of a producer, before the first materialize that asks for it."""
+        """Build a part of a producer before the first materialize that reads it."""
         first = group[0].op
-        parts, operands = Parts(self._asked), list(producer.operands)
+        parts, operands = Parts(self._unread), list(producer.operands)
 
         def take(position: int, part: Tile | Point) -> ir.Value:
             return parts.take(operands[position], part)
 
         with producer.location, ir.InsertionPoint(first):
             scalars = None
-            if all(isinstance(each.part, Point) for each in group):
-                is_point = all(size == 1 for size in wanted.sizes)
-                scalars = rule.build_element(Point(wanted.offsets), take) if is_point else None
-            values = scalars or rule.build(wanted, take)
-        for each in group:
-            with each.op.location, ir.InsertionPoint(each.op):
-                value = values[each.number]
+            if all(isinstance(read.part, Point) for read in group):
+                is_point = all(size == 1 for size in tile.sizes)
+                scalars = rule.build_element(Point(tile.offsets), take) if is_point else None
+            values = scalars or rule.build(tile, take)
+        for read in group:
+            with read.op.location, ir.InsertionPoint(read.op):
+                value = values[read.number]
                 if hull is not None:
-                    value = extract_slice(value, _in_hull(each.part, hull))
-                if scalars is None and isinstance(each.part, Point):
+                    value = extract_slice(value, _in_hull(read.part, hull))
+                if scalars is None and isinstance(read.part, Point):
                     value = element_of(value)
                 elif scalars is None:
-                    value = in_type(value, each.op.results[0].type)
-            each.op.results[0].replace_all_uses_with(value)
-            erase_taken(each.op)
+                    value = cast(value, read.op.results[0].type)
+            read.op.results[0].replace_all_uses_with(value)
+            erase_materialize(read.op)
         return values
 
-    def _ask_if_it_pays(
-        self, producer: ir.Operation, rule: Rule, taken: list[Taken], parts: int
+    def _check_cost(
+        self, producer: ir.Operation, rule: Rule, reads: list[PartRead], parts: int
     ) -> None:
-        """Refuse what would be computed again and again.
+        """Check that fusion computes no element of a producer more often than it is worth.
 
         Raises:
             Unserved: it would.
         """
         view = self._view
-        is_made_of_nothing = not any(
+        reads_nothing = not any(
             tile is not None
-            for at, tile in enumerate(rule.operand_parts(rule.domain.all))
-            if at not in rule.destinations
+            for position, tile in enumerate(rule.operand_parts(rule.domain.all))
+            if position not in rule.destinations
         )
-        if is_made_of_nothing:
+        if reads_nothing:
             return
         moving = moves(view)
-        moved = [depends_on(view, each.part) & moving for each in taken]
+        moved = [depends_on(view, read.part) & moving for read in reads]
         if moving and not all(moved):
             raise Unserved("the loop needs the same part of it in every iteration")
         if rule.is_cheap:
             return
-        if any(each != moving for each in moved):
+        if any(iterators != moving for iterators in moved):
             raise Unserved(
                 "the sums of the producer would be computed again in iterations that share them"
             )
@@ -183,25 +171,25 @@ class Fusion:
             raise Unserved(
                 "several parts of the producer are needed, and sums are not computed twice"
             )
-        if used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
+        if used_outside(producer, view.body) and not self._can_be_shared(producer, reads[0].part):
             raise Unserved("the producer has another user, and sums are not computed twice")
 
-    def _take_from_further_out(self, outer: ir.Operation, taken: list[Taken]) -> None:
-        """A part of a part is a part of the whole."""
+    def _take_from_further_out(self, outer: ir.Operation, reads: list[PartRead]) -> None:
+        """Materialize parts of a part from the whole."""
         view = MaterializeView.of(outer)
-        for each in taken:
-            with each.op.location, ir.InsertionPoint(each.op):
+        for read in reads:
+            with read.op.location, ir.InsertionPoint(read.op):
                 whole = part_of(view.set)
                 if not isinstance(whole, Tile):
                     raise Unserved("a part of an element")
                 try:
-                    inner = _within(each.part, whole)
+                    inner = _within(read.part, whole)
                 except ArgumentError as error:
                     raise Unserved(error.what) from None
-                part = Parts(self._asked).take(view.source, inner)
-                value = in_type(part, each.op.results[0].type)
-            each.op.results[0].replace_all_uses_with(value)
-            erase_taken(each.op)
+                part = Parts(self._unread).take(view.source, inner)
+                value = cast(part, read.op.results[0].type)
+            read.op.results[0].replace_all_uses_with(value)
+            erase_materialize(read.op)
         if not is_unused(outer.results[0]):
             self._worklist.leave(outer)
         erase_dead(outer, self._worklist.forget)
@@ -223,9 +211,9 @@ class Fusion:
             if not is_inside(use.owner.operation.block, view.body)
         )
 
-    def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[Taken]) -> Tile | None:
-        """The part that the loop gives for the producer's users outside; None: they keep theirs."""
-        part = taken[0].part
+    def _shareable(self, producer: ir.Operation, rule: Rule, reads: list[PartRead]) -> Tile | None:
+        """Return what the loop yields for outside users; None if they keep the producer."""
+        part = reads[0].part
         if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):
             return None
         if not used_outside(producer, self._view.body):
@@ -236,7 +224,7 @@ class Fusion:
         """Let the loop give all of a producer too, for its users outside."""
         result = producer.results[0]
         with self.loop.location, ir.InsertionPoint(self.loop):
-            start = in_type(empty(rule.result_sizes(), result.type), result.type)
+            start = cast(empty(rule.result_sizes(), result.type), result.type)
         with self.loop.location, ir.InsertionPoint(self._view.terminator.op):
             set_ = Parts().set(start, part)
         body = self._view.body
@@ -251,7 +239,7 @@ class Fusion:
             user.operands[position] = shared
 
     def _start_from_nothing(self) -> None:
-        """Outputs that the loop writes all over begin as empty tensors, not as what they held."""
+        """Let outputs that the loop overwrites begin as empty tensors."""
         view = self._view
         terminator = view.terminator
         sets = terminator.sets
@@ -260,9 +248,8 @@ class Fusion:
         for number, (set_, accumulated) in enumerate(
             zip(sets, terminator.accumulated, strict=True)
         ):
-            if accumulated:
-                continue
-            self._start_one_from_nothing(number, set_)
+            if not accumulated:
+                self._start_one_from_nothing(number, set_)
 
     def _start_one_from_nothing(self, number: int, set_: ir.Value) -> None:
         view = self._view
@@ -291,13 +278,13 @@ class Fusion:
             return
         with self.loop.location, ir.InsertionPoint(self.loop):
             sizes = rule.result_sizes(ir.OpResult(outer).result_number)
-            start = in_type(empty(sizes, outer.type), outer.type)
-        places = [
+            start = cast(empty(sizes, outer.type), outer.type)
+        uses = [
             (use.owner.operation, use.operand_number)
             for use in outer.uses
             if use.owner.operation == self.loop or is_inside(use.owner.operation.block, view.body)
         ]
-        for user, position in places:
+        for user, position in uses:
             user.operands[position] = start
         erase_dead(producer)
 
@@ -309,14 +296,14 @@ def _within(part: Tile | Point, whole: Tile) -> Tile | Point:
 
 
 def loops_in(root: ir.Operation) -> list[ir.Operation]:
-    """The loops over subsets in the regions of an op that are not in one another."""
-    found: list[ir.Operation] = []
+    """Return the loops over subsets in the regions of an op that are not in one another."""
+    loops: list[ir.Operation] = []
     for region in root.regions:
         for block in region.blocks:
-            for each in block.operations:
-                op = each.operation
-                found += [op] if op.name in LOOPS else loops_in(op)
-    return found
+            for op_view in block.operations:
+                op = op_view.operation
+                loops += [op] if op.name in LOOPS else loops_in(op)
+    return loops
 
 
 def _hull_of(parts: Sequence[Tile | Point]) -> Tile | None:
@@ -341,15 +328,15 @@ def _hull_of(parts: Sequence[Tile | Point]) -> Tile | None:
 
 
 def _span(tiles: Sequence[Tile], dim: int) -> tuple[int, int] | None:
-    """From where to where tiles go, beside the begin and the end of the first; None: not known.
+    """Return the offsets of the first begin and the last end of tiles from those of the first tile.
 
-    None, too, where one begins behind the end of another.
+    The result is None where they are unknown, or one tile begins behind the end of another.
     """
     begin, end = (tiles[0].offset(dim), tiles[0].offset(dim) + tiles[0].size(dim))
     begins = [tile.offset(dim) - begin for tile in tiles]
     ends = [tile.offset(dim) + tile.size(dim) - end for tile in tiles]
-    shifts = [each for each in begins if isinstance(each, int)]
-    grown = [each for each in ends if isinstance(each, int)]
+    shifts = [shift for shift in begins if isinstance(shift, int)]
+    grown = [growth for growth in ends if isinstance(growth, int)]
     if len(shifts) < len(tiles) or len(grown) < len(tiles):
         return None
     if any(is_eq(tile.stride(dim), 1) is not True for tile in tiles):
@@ -364,12 +351,12 @@ def _span(tiles: Sequence[Tile], dim: int) -> tuple[int, int] | None:
 def _in_hull(part: Tile | Point, hull: Tile) -> Tile:
     if isinstance(part, Point):
         raise AssertionError("a hull is of tiles")
-    offsets = [one - other for one, other in zip(part.offsets, hull.offsets, strict=True)]
+    offsets = [offset - origin for offset, origin in zip(part.offsets, hull.offsets, strict=True)]
     return Tile(offsets, part.sizes)
 
 
 @dataclass(frozen=True)
-class Taken:
+class PartRead:
     """A part of a producer that the body of a loop takes.
 
     Attributes:
@@ -400,12 +387,12 @@ class Worklist:
     def __init__(self, loop: LoopView, choice: Choice, report: Report) -> None:
         self._choice = choice
         self._report = report
-        # As values: the places of arguments change when one goes.
+        # Values, not positions: those change when an argument is erased.
         self._named = set(choice.named_inputs(loop))
-        self._left: set[ir.Operation] = set()
-        self._taken: dict[ir.Operation, list[Taken]] = {}
+        self._excluded: set[ir.Operation] = set()
+        self._reads: dict[ir.Operation, list[PartRead]] = {}
         self._order: list[Position] = []
-        self.read(loop, [each.operation for each in loop.body.operations])
+        self.read(loop, [op.operation for op in loop.body.operations])
 
     def read(self, loop: LoopView, ops: Sequence[ir.Operation]) -> None:
         """Note what some ops take: those in the body of the loop itself that it was not asked yet.
@@ -418,25 +405,25 @@ class Worklist:
             if op.name == "gml_st.materialize" and op.block == loop.body:
                 self._read(loop, op)
 
-    def pop(self) -> tuple[ir.Operation, list[Taken]] | None:
-        """The last producer of the program, and what is taken of it in the order of the body.
+    def pop(self) -> tuple[ir.Operation, list[PartRead]] | None:
+        """Return the last producer of the program, and the reads of it in the body's order.
 
-        All who could take a part of it have done so: they come later, and were fused before it.
+        All readers of a part of it are known: they come later, and were fused before it.
         """
         if not self._order:
             return None
         producer = self._order.pop().op
-        return producer, sorted(self._taken.pop(producer), key=_in_body)
+        return producer, sorted(self._reads.pop(producer), key=_in_body)
 
     def leave(self, producer: ir.Operation) -> None:
         """Look at a producer no more."""
-        self._left.add(producer)
-        if self._taken.pop(producer, None) is not None:
-            self._order = [each for each in self._order if each.op != producer]
+        self._excluded.add(producer)
+        if self._reads.pop(producer, None) is not None:
+            self._order = [position for position in self._order if position.op != producer]
 
     def forget(self, op: ir.Operation) -> None:
         """Let go of an op that is about to be erased: another one may get its address."""
-        self._left.discard(op)
+        self._excluded.discard(op)
 
     def is_fused(self, producer: ir.Operation) -> None:
         """Note that a producer's results are no inputs any more."""
@@ -445,9 +432,14 @@ class Worklist:
     def _read(self, loop: LoopView, op: ir.Operation) -> None:
         source = _outer_source(loop, op)
         producer = None if source is None else producer_of(source)
-        if source is None or producer is None or producer in self._left:
+        if source is None or producer is None or producer in self._excluded:
             return
-        if producer.name in LOOPS or not self._is_wanted(producer, source):
+        is_chosen = (
+            producer.name == "gml_st.materialize"
+            or source in self._named
+            or self._choice.includes(producer)
+        )
+        if producer.name in LOOPS or not is_chosen:
             return
         try:
             if reaches_outside_memory(producer):
@@ -458,19 +450,14 @@ class Worklist:
             self._report.leave(producer.name, error.reason)
             self.leave(producer)
             return
-        if producer not in self._taken:
-            self._taken[producer] = []
+        if producer not in self._reads:
+            self._reads[producer] = []
             insort(self._order, Position.before(loop.op, producer))
-        self._taken[producer].append(Taken(op, source, part))
-
-    def _is_wanted(self, producer: ir.Operation, source: ir.Value) -> bool:
-        if producer.name == "gml_st.materialize" or source in self._named:
-            return True
-        return self._choice.wants(producer)
+        self._reads[producer].append(PartRead(op, source, part))
 
 
 def _outer_source(view: LoopView, op: ir.Operation) -> ir.Value | None:
-    """The value outside that a materialize takes a part of; None: it is made in the body."""
+    """Return the value outside that a materialize takes a part of; None: it is made in the body."""
     source = MaterializeView.of(op).source
     if not isinstance(source.type, ir.RankedTensorType):
         return None
@@ -479,8 +466,7 @@ def _outer_source(view: LoopView, op: ir.Operation) -> ir.Value | None:
     if source in view.region_ins:
         return view.ins[view.region_ins.index(source)]
     if source in view.region_outs:
-        # What an output holds before the iteration is what it began with, if each part of it is
-        # visited once.
+        # An output holds its initial elements before an iteration, if each part is visited once.
         outer = view.outs[view.region_outs.index(source)]
         return outer if _visits_once(view, op, outer) else None
     return None
@@ -495,10 +481,10 @@ def _visits_once(view: LoopView, op: ir.Operation, outer: ir.Value) -> bool:
     return reached is not None and reached >= moves(view)
 
 
-def _compare(one: Taken, other: Taken) -> int:
-    if one.op == other.op:
+def _compare(first: PartRead, second: PartRead) -> int:
+    if first.op == second.op:
         return 0
-    return -1 if one.op.is_before_in_block(other.op) else 1
+    return -1 if first.op.is_before_in_block(second.op) else 1
 
 
 _in_body = cmp_to_key(_compare)
@@ -538,7 +524,7 @@ class Position:
 
     @classmethod
     def before(cls, loop: ir.Operation, op: ir.Operation) -> Position:
-        """The place of an op whose results a loop may read."""
+        """Return the place of an op whose results a loop may read."""
         block = op.block
         around, outwards = loop, 0
         while around.block.region != block.region:
@@ -555,13 +541,13 @@ class Position:
 
 
 def covered_by(loop: LoopView, part: Tile | Point, tensor: ir.Value) -> frozenset[int] | None:
-    """The iterators that move a part over all of a tensor; None where it may leave a gap.
+    """Return the iterators that move a part over all of a tensor; None where it may leave a gap.
 
     The tile is one whose offset is the induction variable along some dimensions, and all of the
     tensor along the others, as tiling makes it.
     """
     tile = as_tile(part)
-    places = {iv: at for at, iv in enumerate(loop.ivs)}
+    iterators = {iv: number for number, iv in enumerate(loop.ivs)}
     moved: set[int] = set()
     for dim, whole in enumerate(sizes_of(tensor)):
         offset, size, stride = tile.offset(dim), tile.size(dim), tile.stride(dim)
@@ -569,21 +555,27 @@ def covered_by(loop: LoopView, part: Tile | Point, tensor: ir.Value) -> frozense
             return None
         if is_eq(offset, 0) is True and is_eq(size, whole) is True:
             continue
-        at = _mover(offset, places)
-        if at is None or at in moved or not _is_stepped(loop, at, offset, size, whole):
+        iterator = _mover(offset, iterators)
+        if (
+            iterator is None
+            or iterator in moved
+            or not _is_stepped(loop, iterator, offset, size, whole)
+        ):
             return None
-        moved.add(at)
+        moved.add(iterator)
     return frozenset(moved)
 
 
 def moves(loop: LoopView) -> frozenset[int]:
-    """The iterators that may take more than one step."""
-    return frozenset(at for at in range(loop.rank) if is_eq(_trip_end(loop, at), 0) is not True)
+    """Return the iterators that may take more than one step."""
+    return frozenset(
+        iterator for iterator in range(loop.rank) if is_eq(_trip_end(loop, iterator), 0) is not True
+    )
 
 
-def _trip_end(loop: LoopView, at: int) -> Number:
-    """0 where the iterator takes one step: its upper bound less one less its lower, in steps."""
-    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
+def _trip_end(loop: LoopView, iterator: int) -> Number:
+    """Return 0 for an iterator of one step: the length before its last position, in steps."""
+    lower, upper, step = map(as_number, loop.bounds[iterator])
     length = upper - lower - 1
     if isinstance(step, int) and isinstance(length, int):
         return max(0, length // step) if step > 0 else 1
@@ -591,24 +583,24 @@ def _trip_end(loop: LoopView, at: int) -> Number:
 
 
 def depends_on(loop: LoopView, part: Tile | Point) -> frozenset[int]:
-    """The iterators that a part moves with."""
+    """Return the iterators that a part moves with."""
     tile = as_tile(part)
     numbers = (*tile.offsets, *tile.sizes, *tile.strides)
     keys = {symbol.key for number in numbers for symbol in symbols_of(number)}
-    return frozenset(at for at, iv in enumerate(loop.ivs) if iv in keys)
+    return frozenset(iterator for iterator, iv in enumerate(loop.ivs) if iv in keys)
 
 
-def _mover(offset: Number, places: dict[ir.Value, int]) -> int | None:
-    """The iterator whose induction variable a number is."""
-    found = list(symbols_of(offset))
-    if len(found) != 1 or found[0].number != offset:
+def _mover(offset: Number, iterators: dict[ir.Value, int]) -> int | None:
+    """Return the iterator whose induction variable a number is."""
+    symbols = list(symbols_of(offset))
+    if len(symbols) != 1 or symbols[0].number != offset:
         return None
-    key = found[0].key
-    return places.get(key) if isinstance(key, ir.Value) else None
+    key = symbols[0].key
+    return iterators.get(key) if isinstance(key, ir.Value) else None
 
 
-def _is_stepped(loop: LoopView, at: int, offset: Number, size: Number, whole: Number) -> bool:
+def _is_stepped(loop: LoopView, iterator: int, offset: Number, size: Number, whole: Number) -> bool:
     """Return whether tiles stand side by side from the beginning to the end."""
-    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
+    lower, upper, step = map(as_number, loop.bounds[iterator])
     ends = is_eq(lower, 0) is True and is_eq(upper, whole) is True
     return ends and is_eq(size, minimum(step, whole - offset)) is True

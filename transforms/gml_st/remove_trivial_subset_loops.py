@@ -77,9 +77,9 @@ def _simplified(op: ir.Operation) -> list[ir.Value] | None:
 
 
 def _count(view: LoopView, dim: int) -> int | None:
-    """0 or 1 where an iterator is known to run so often, else None."""
+    """Return the trip count of an iterator if it is known to be 0 or 1, else None."""
     read = IndexReader()
-    lower, upper, step = (read(each[dim]) for each in (view.lower, view.upper, view.step))
+    lower, upper, step = map(read, view.bounds[dim])
     if is_le(upper, lower):
         return 0
     is_once = is_le(1, step) and is_le(lower + 1, upper) and is_le(upper, lower + step)

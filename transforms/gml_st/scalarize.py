@@ -40,16 +40,16 @@ def scalarize(op: ir.OpView, rewriter: Rewriter) -> bool:
     whole = op.operation
     match whole.name:
         case "tensor.insert_slice":
-            made = _inserted(op)
+            results = _inserted(op)
         case "scf.if":
-            made = _scalar_if(whole)
+            results = _scalar_if(whole)
         case "scf.for":
-            made = _scalar_for(whole)
+            results = _scalar_for(whole)
         case _:
-            made = _scalar_body(whole, rewriter)
-    if made is None:
+            results = _scalar_body(whole, rewriter)
+    if results is None:
         return False
-    rewriter.replace_op(op, made)
+    rewriter.replace_op(op, results)
     return True
 
 
@@ -74,9 +74,10 @@ def _element(value: ir.Value) -> ir.Value:
 
 def _offsets(slice_: Any) -> list[ir.Value]:
     gap = ir.ShapedType.get_dynamic_size()
-    given, emitter = iter(slice_.offsets), Emitter()
+    dynamic, emitter = iter(slice_.offsets), Emitter()
     return [
-        next(given) if offset == gap else emitter.value(offset) for offset in slice_.static_offsets
+        next(dynamic) if offset == gap else emitter.value(offset)
+        for offset in slice_.static_offsets
     ]
 
 
@@ -87,35 +88,35 @@ def _tensor(element: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
-    """The results of a structured op, whose body is computed once."""
+    """Return the results of a structured op, whose body is computed once."""
     if len(op.regions) != 1 or not len(op.regions[0].blocks) or not len(op.results):
         return None
     operands = list(op.operands)
-    tensors = [each for each in operands if isinstance(each.type, ir.ShapedType)]
-    if not all(_is_single(each.type) for each in tensors):
+    tensors = [operand for operand in operands if isinstance(operand.type, ir.ShapedType)]
+    if not all(_is_single(operand.type) for operand in tensors):
         return None
     block = op.regions[0].blocks[0]
-    body = [each.operation for each in block.operations]
+    body = [op_view.operation for op_view in block.operations]
     # The body of linalg.map may have no argument for its output.
     if len(block.arguments) > len(operands) or not body or body[-1].name != "linalg.yield":
         return None
-    given = operands[: len(block.arguments)]
+    values = operands[: len(block.arguments)]
     elements = [
         _element(value) if not is_unused(argument) else None
-        for value, argument in zip(given, block.arguments, strict=True)
+        for value, argument in zip(values, block.arguments, strict=True)
     ]
     for argument, element in zip(block.arguments, elements, strict=True):
         if element is not None:
             argument.replace_all_uses_with(element)
     move_here(body[:-1])
-    for each in body[:-1]:
-        _drop_indices(each, rewriter)
+    for inner in body[:-1]:
+        _drop_indices(inner, rewriter)
     results = list(body[-1].operands)
     return [_tensor(value, old.type) for value, old in zip(results, op.results, strict=True)]
 
 
 def _drop_indices(op: ir.Operation, rewriter: Rewriter) -> None:
-    """The one index there is, is 0."""
+    """Replace every `linalg.index` by 0, the only index."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         if inner.name == "linalg.index":
@@ -131,11 +132,11 @@ def _scalar_if(op: ir.Operation) -> list[ir.Value] | None:
     types = [_scalar_type(result.type) for result in op.results]
     if types == [result.type for result in op.results]:
         return None
-    made = ir.Operation.create("scf.if", results=types, operands=list(op.operands), regions=2)
-    for old, new in zip(op.regions, made.operation.regions, strict=True):
+    branch = ir.Operation.create("scf.if", results=types, operands=list(op.operands), regions=2)
+    for old, new in zip(op.regions, branch.operation.regions, strict=True):
         old.blocks[0].append_to(new)
         _yield_elements(new.blocks[0])
-    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(branch.results, op.results, strict=True)]
 
 
 def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
@@ -143,37 +144,37 @@ def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
     if types == [result.type for result in op.results]:
         return None
     bounds, inits = list(op.operands)[:3], list(op.operands)[3:]
-    made = ir.Operation.create(
+    loop = ir.Operation.create(
         "scf.for",
         results=types,
         operands=[*bounds, *map(_scalar, inits)],
         attributes={name: op.attributes[name] for name in op.attributes},
         regions=1,
     )
-    op.regions[0].blocks[0].append_to(made.operation.regions[0])
-    block = made.operation.regions[0].blocks[0]
+    op.regions[0].blocks[0].append_to(loop.operation.regions[0])
+    block = loop.operation.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block):
         for argument, type_ in zip(list(block.arguments)[1:], types, strict=True):
             _hold_as_tensor(argument, type_)
     _yield_elements(block)
-    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(loop.results, op.results, strict=True)]
 
 
 def _hold_as_tensor(argument: ir.BlockArgument, type_: ir.Type) -> None:
-    """Make a scalar of an argument; what uses it gets a tensor of it."""
+    """Make an argument a scalar, and give its users a tensor of it."""
     old = argument.type
     if old == type_:
         return
     argument.set_type(type_)
-    held = tensor.FromElementsOp(old, [argument])
-    argument.replace_all_uses_except(held.result, held.operation)
+    tensor_of_one = tensor.FromElementsOp(old, [argument])
+    argument.replace_all_uses_except(tensor_of_one.result, tensor_of_one.operation)
 
 
 def _yield_elements(block: ir.Block) -> None:
     end = list(block.operations)[-1].operation
     with ir.InsertionPoint(end):
-        for at, value in enumerate(list(end.operands)):
-            end.operands[at] = _scalar(value)
+        for number, value in enumerate(list(end.operands)):
+            end.operands[number] = _scalar(value)
 
 
 def _scalar(value: ir.Value) -> ir.Value:
@@ -185,7 +186,7 @@ def _scalar_type(type_: ir.Type) -> ir.Type:
 
 
 def _inserted(op: Any) -> list[ir.Value] | None:
-    """A slice of one element that is known by itself, put in as an element."""
+    """Insert a slice of one scalar as an element."""
     maker = producer(op.source)
     if maker is None or maker.name != "tensor.from_elements" or not _is_single(op.source.type):
         return None

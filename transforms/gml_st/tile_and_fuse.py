@@ -32,7 +32,7 @@ from linalg_ext.rewriting import Report, module_pass
 from .cleanup import resolve_dims, tidy
 from .fuse_into_subset_loops import fuse_all
 from .lower_subset_loops import lower_subset_loops
-from .op_tiling import Choice, Request, Tiled, meant_ops
+from .op_tiling import Choice, Request, Tiled, requested_ops
 from .producer_fusion import Fusion
 from .tile_into_subset_loops import tile_one
 
@@ -77,8 +77,8 @@ def tile_and_fuse(
         fusion.run()
         fuse_all(fusion.loop, choice, report)
 
-    for each in meant_ops(module, request):
-        tile_one(each, request, report, fuse)
+    for target in requested_ops(module, request):
+        tile_one(target, request, report, fuse)
     tidy(module)
     if as_scf:
         lower_subset_loops.apply(module)

@@ -33,7 +33,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.gml_st.op_tiling import Request, Tiled, meant_ops, name_of, tile_op
+
+from .op_tiling import Request, Tiled, name_of, requested_ops, tile_op
 
 NAME = "linalg-ext-tile-into-subset-loops"
 
@@ -70,8 +71,8 @@ def tile_into_subset_loops(
     """
     request = Request.of(tile_sizes, op, form, points, accumulate, distribution)
     report = Report(NAME)
-    for each in meant_ops(module, request):
-        tile_one(each, request, report)
+    for target in requested_ops(module, request):
+        tile_one(target, request, report)
     return report
 
 
@@ -130,7 +131,7 @@ _ROW = 64
 
 
 def chosen_sizes(rule: Rule, target: Target) -> tuple[int, ...]:
-    """Sizes for an op: halved, the dimension that saves most first, until a part fits.
+    """Return sizes for an op: halved, the dimension that saves most first, until a part fits.
 
     Half of the second cache, for the operands and results of a part together: what is fused later
     needs room too. Reductions are cut last, since each cut of one reads the result again. A
@@ -160,9 +161,9 @@ def chosen_sizes(rule: Rule, target: Target) -> tuple[int, ...]:
 
 
 def _halved(sizes: list[int], dim: int) -> list[int]:
-    """One size at the next power of two below."""
+    """Return the sizes, one of them reduced to the next power of two below."""
     power = 1 << max(0, (sizes[dim] - 1).bit_length() - 1)
-    return [power if at == dim else size for at, size in enumerate(sizes)]
+    return [power if number == dim else size for number, size in enumerate(sizes)]
 
 
 def _shortest(rule: Rule, dim: int) -> int:
@@ -176,13 +177,13 @@ def _shortest(rule: Rule, dim: int) -> int:
 
 
 def _footprint(rule: Rule, sizes: list[int]) -> int:
-    """Bytes of all that a part at the origin reads and writes."""
+    """Return the bytes that a part at the origin reads and writes."""
     part = Tile((0,) * len(sizes), sizes)
     operands = list(rule.op.operands)
     parts = [
-        (each, operands[at].type)
-        for at, each in enumerate(rule.operand_parts(part))
-        if each is not None and at not in rule.destinations
+        (tile, operands[position].type)
+        for position, tile in enumerate(rule.operand_parts(part))
+        if tile is not None and position not in rule.destinations
     ]
     parts += [
         (rule.part_of_result(part, number), result.type)

@@ -34,19 +34,19 @@ class AttributeText(str):
         return f"AttributeText({str(self)!r})"
 
 
-def notes_of(given: Mapping[str, Note] | Notes) -> Notes:
-    """Annotations as texts, in order of names.
+def notes_of(annotations: Mapping[str, Note] | Notes) -> Notes:
+    """Return annotations as texts, in order of names.
 
     Raises:
         ArgumentError: one has a name or a value that it cannot have.
     """
-    if not isinstance(given, Mapping):
-        given = {name: AttributeText(text) for name, text in given}
-    return tuple(sorted((name, note_text(name, value)) for name, value in given.items()))
+    if not isinstance(annotations, Mapping):
+        annotations = {name: AttributeText(text) for name, text in annotations}
+    return tuple(sorted((name, note_text(name, value)) for name, value in annotations.items()))
 
 
 def note_text(name: str, value: Note) -> str:
-    """A value as the text of an attribute.
+    """Return a value as the text of an attribute.
 
     Raises:
         ArgumentError: it cannot be the value of an annotation of that name.
@@ -72,7 +72,7 @@ def note_text(name: str, value: Note) -> str:
 
 
 def note_of(text: str) -> Note:
-    """The value that an annotation has by the text of its attribute.
+    """Return the value that an annotation has by the text of its attribute.
 
     What has no value in Python (a map, a number of another type) stays an `AttributeText`.
     """
@@ -87,8 +87,8 @@ def note_of(text: str) -> Note:
     return AttributeText(text)
 
 
-def said(notes: Mapping[str, str]) -> str:
-    """Annotations for people: `tiling = (8, 64), preserve`; the label is not among them."""
+def annotations_text(notes: Mapping[str, str]) -> str:
+    """Return annotations for people, without the label: `tiling = (8, 64), preserve`."""
     values = {name: note_of(text) for name, text in notes.items() if name != LABEL}
     return ", ".join(name if v is True else f"{name} = {_shown(v)}" for name, v in values.items())
 
@@ -106,18 +106,18 @@ def _float(text: str) -> float:
 
 
 def _quoted(value: str) -> str:
-    escaped = _SPECIAL.sub(lambda found: b"\\%02X" % ord(found[0]), value.encode())
+    escaped = _SPECIAL.sub(lambda match: b"\\%02X" % ord(match[0]), value.encode())
     return f'"{escaped.decode()}"'
 
 
 def _unquoted(text: str) -> str:
-    def meant(found: re.Match[bytes]) -> bytes:
-        newline, tab, digits, other = found.groups()
+    def unescaped(match: re.Match[bytes]) -> bytes:
+        newline, tab, digits, other = match.groups()
         if digits:
             return bytes([int(digits, 16)])
         return b"\n" if newline else b"\t" if tab else bytes(other)
 
-    return _ESCAPE.sub(meant, text[1:-1].encode()).decode(errors="replace")
+    return _ESCAPE.sub(unescaped, text[1:-1].encode()).decode(errors="replace")
 
 
 def check_name(name: str) -> None:

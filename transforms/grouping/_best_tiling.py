@@ -55,7 +55,7 @@ class BestTilings:
         self._known: dict[tuple[int, tuple[Value, ...]], tuple[Tiling, float]] = {}
 
     def of(self, state: State, item: int) -> tuple[Tiling, float]:
-        """The tiling that an item should have, empty where none, and what it costs so."""
+        """Return the tiling that an item should have, empty where none, and what it costs so."""
         if not state.is_group(item):
             return (), self._model.of_group(state, item).seconds
         tiling = tiling_of(state, item)
@@ -80,7 +80,7 @@ class BestTilings:
         if not tilings:
             return []
         costs = {t: self._model.what_if(state, item, t).seconds for t in ((), *tilings)}
-        return sorted(costs.items(), key=lambda one: one[1])
+        return sorted(costs.items(), key=lambda pair: pair[1])
 
     def _asked(self, state: State, group: int, tilings: Sequence[Tiling]) -> tuple[Tiling, float]:
         whole = self._model.what_if(state, group, ()).seconds
@@ -92,7 +92,7 @@ class BestTilings:
 
 
 def untiled(state: State) -> State:
-    """The same groups without the tilings that a search gave them."""
+    """Return the same groups without the tilings that a search gave them."""
     bare = state.copy()
     for item in bare.children():
         if bare.is_group(item) and tiling_of(bare, item) and not _is_given(bare, item):
@@ -125,27 +125,23 @@ def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterato
 
 
 def _handed_on(work: Work, tile: Work) -> float:
-    """Bytes that an op gives in a tile of it."""
+    """Return the bytes that an op writes in a tile."""
     return sum(access.touched(tile.loops) for access in work.writes)
 
 
-def _parallel(work: Work) -> list[int]:
-    return [loop for loop in range(len(work.loops)) if loop not in work.reduced]
-
-
 def _of_rows(work: Work) -> Iterator[Tiling]:
-    """Tilings of the outermost loop of many iterations, and one by one of those outside it."""
-    loops, parallel = work.loops, _parallel(work)
-    ones: Tiling = ()
+    """Yield tilings of the outermost long loop; the loops outside it are tiled by 1."""
+    loops, parallel = work.loops, work.parallel
+    prefix: Tiling = ()
     for loop in parallel[: max(1, len(parallel) - 1)]:
-        if loop != len(ones):
+        if loop != len(prefix):
             return
         if loops[loop] > _ROWS[0]:
             sizes = (_even(loops[loop], rows) for rows in _ROWS if rows < loops[loop])
-            yield from ((*ones, rows) for rows in dict.fromkeys(sizes))
+            yield from ((*prefix, rows) for rows in dict.fromkeys(sizes))
             return
-        ones = (*ones, 1)
-        yield ones
+        prefix = (*prefix, 1)
+        yield prefix
 
 
 def _even(size: int, rows: int) -> int:
@@ -156,8 +152,8 @@ def _even(size: int, rows: int) -> int:
 
 
 def _of_images(work: Work) -> Iterator[Tiling]:
-    """Tilings of images, each by itself, by their channels and by their rows."""
-    loops, parallel = work.loops, _parallel(work)
-    if parallel[:3] == [0, 1, 2]:
+    """Yield tilings of single images by their channels and rows."""
+    loops, parallel = work.loops, work.parallel
+    if parallel[:3] == (0, 1, 2):
         parts = ([0, *(size for size in _PARTS if size < loops[loop])] for loop in (1, 2))
         yield from ((1, *sizes) for sizes in itertools.product(*parts))

@@ -121,7 +121,7 @@ class Exploration:
         self._ask_all()
         self._first = self.cost
         self._best = Reached(self.cost, ())
-        self._best_moves: int | None = None  # the first so many that were made lead to the best
+        self._best_moves: int | None = None  # the number of moves to the best state, if on the path
 
     @property
     def is_over(self) -> bool:
@@ -131,7 +131,7 @@ class Exploration:
     @property
     def path(self) -> Path:
         """The moves to the state now."""
-        return tuple(made.move for made in self._made)
+        return tuple(step.move for step in self._made)
 
     @property
     def best(self) -> Reached:
@@ -146,7 +146,7 @@ class Exploration:
         self._best, self._best_moves = Reached(self.cost, self.path), None
 
     def moves(self, near: Iterable[int] | None = None) -> Iterator[Move]:
-        """Moves that may be worth it: of some items with their neighbours, where any are named.
+        """Yield moves that may be worth it, of all items or of some with their neighbours.
 
         They need not be legal: `gain` says.
         """
@@ -219,7 +219,7 @@ class Exploration:
         self._made.append(_Made(_numbered(self.state, move, inverse), after, self.cost))
         self.trace.steps.append(self._step(self._made[-1].move, self.cost))
         if len(self._made) - self._settled > _MOST_KEPT:
-            # What a state keeps so as to go back grows with its size.
+            # The log of a state, by which it goes back, grows with each move.
             self.state, self._settled = self.state.copy(), len(self._made)
         return after
 
@@ -237,23 +237,23 @@ class Exploration:
         Raises:
             GroupingError: fewer were made.
         """
-        kept = len(self._made) - moves
-        if moves < 0 or kept < 0:
+        remaining = len(self._made) - moves
+        if moves < 0 or remaining < 0:
             raise GroupingError(
                 f"{moves} moves cannot be taken back", expected=f"0 to {len(self._made)}"
             )
         costs = [
-            self._made[at - 1].cost if at else self._first
-            for at in range(len(self._made) - 1, kept - 1, -1)
+            self._made[number - 1].cost if number else self._first
+            for number in range(len(self._made) - 1, remaining - 1, -1)
         ]
-        if self._best_moves is not None and kept < self._best_moves:
+        if self._best_moves is not None and remaining < self._best_moves:
             self._best, self._best_moves = self.best, None
-        if kept < self._settled:
-            self._replay(kept)
-        while len(self._made) > kept:
-            made = self._made.pop()
+        if remaining < self._settled:
+            self._replay(remaining)
+        while len(self._made) > remaining:
+            step = self._made.pop()
             self.state.undo()
-            self._ask(made.after, self.touched(made.move))
+            self._ask(step.after, self.touched(step.move))
         self.trace.steps += [self._step(None, cost) for cost in costs]
 
     def _step(self, move: Move | None, cost: float) -> Step:
@@ -263,8 +263,8 @@ class Exploration:
         """Make the first moves once more, on the graph as it was read."""
         self.state, self._settled = State(self.state.graph), 0
         del self._made[moves:]
-        for made in self._made:
-            self.state.apply(made.move)
+        for step in self._made:
+            self.state.apply(step.move)
         self._ask_all()
 
     def _ask_all(self) -> None:
@@ -274,8 +274,8 @@ class Exploration:
     def go_to(self, path: Path) -> None:
         """Go to the state that some moves lead to, from the graph as it was read."""
         shared = 0
-        for made, move in zip(self._made, path, strict=False):
-            if made.move is not move and made.move != move:
+        for step, move in zip(self._made, path, strict=False):
+            if step.move is not move and step.move != move:
                 break
             shared += 1
         self.back(len(self._made) - shared)
@@ -294,7 +294,7 @@ class Exploration:
         return is_new
 
     def _ask(self, before: set[int], after: set[int]) -> None:
-        """Put the costs of some items in the place of those of others."""
+        """Replace the costs of the items before a move by those after it."""
         for item in before:
             self.cost -= self._costs.pop(item)
         for item in after:
@@ -316,7 +316,7 @@ def _leaves_tiling(move: Move) -> bool:
 
 
 def _numbered(state: State, move: Move, inverse: Move) -> Move:
-    """A move that was made, with the number of what is new in it."""
+    """Return a move that was made, with the number of what is new in it."""
     if isinstance(move, Insert) and isinstance(inverse, Dissolve):
         return replace(move, group=state.item(inverse.group))
     if isinstance(move, Split) and isinstance(inverse, Merge):
@@ -336,7 +336,7 @@ _MOST_CUTS = 6
 
 
 def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
-    """Moves of groups that stand outside all others: merge two, cut one, copy into one.
+    """Yield moves of outermost groups: merge two, cut one, copy into one.
 
     Args:
         state: it is not changed while the moves are taken.
@@ -351,9 +351,9 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
             if pair not in pairs:
                 pairs.add(pair)
                 yield Merge(*pair)
-        held = state.children(item)
-        for at in _cuts(len(held)):
-            yield Split(item, held[at:])
+        children = state.children(item)
+        for cut in _cuts(len(children)):
+            yield Split(item, children[cut:])
         yield from _copies(state, item)
 
 
@@ -375,7 +375,7 @@ def neighbours(state: State, group: int) -> list[int]:
 
 
 def random_move(state: State, rng: random.Random) -> Move | None:
-    """A move by chance: two groups merged, one cut, an op copied; None if absent."""
+    """Return a move by chance: two groups merged, one cut, an op copied; None if absent."""
     groups = [item for item in state.children() if state.is_group(item)]
     for group in rng.sample(groups, len(groups)):
         kinds: list[Sequence[Move]] = [
@@ -392,16 +392,18 @@ def random_move(state: State, rng: random.Random) -> Move | None:
 def _cuts(length: int) -> list[int]:
     """Return the places where a group of `length` items is cut, spread evenly."""
     count = min(_MOST_CUTS, length - 1)
-    return sorted({round((at + 1) * length / (count + 1)) for at in range(count)} - {0, length})
+    return sorted(
+        {round((number + 1) * length / (count + 1)) for number in range(count)} - {0, length}
+    )
 
 
 def _random_cut(state: State, group: int, rng: random.Random) -> list[Move]:
-    held = state.children(group)
-    return [Split(group, held[rng.randrange(1, len(held)) :])] if len(held) > 1 else []
+    children = state.children(group)
+    return [Split(group, children[rng.randrange(1, len(children)) :])] if len(children) > 1 else []
 
 
 def _copies(state: State, group: int) -> Iterator[Move]:
-    """Cheap ops of other groups, copied into this one."""
+    """Yield copies of cheap ops of other groups into this one."""
     for value in state.inputs(group):
         if value.node == ARGUMENTS:
             continue
@@ -455,7 +457,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
 
     def replay(self, graph: Graph) -> Iterator[State]:
-        """The state after each step; the same object each time."""
+        """Return the state after each step; the same object each time."""
         state = State(graph)
         for step in self.steps:
             if step.move is None:
@@ -473,7 +475,7 @@ class Trace:
         return rows
 
     def gains(self) -> list[Step]:
-        """The first step, and those to a state that costs less than all before."""
+        """Return the first step, and those to a state that costs less than all before."""
         steps: list[Step] = []
         for step in self.steps:
             # Sums of the same costs in another order differ in their last digits.
@@ -495,8 +497,8 @@ class Trace:
         head = f"Trace of {len(self.steps)} steps"
         rows = []
         for number, step in enumerate(self.steps):
-            cost, taken = seconds_text(step.cost), seconds_text(step.seconds)
-            row = f"  {number:>5}  {taken:>8}  {step.tried:>7} tried  {cost:>9}  {step.text}"
+            cost, elapsed = seconds_text(step.cost), seconds_text(step.seconds)
+            row = f"  {number:>5}  {elapsed:>8}  {step.tried:>7} tried  {cost:>9}  {step.text}"
             rows.append(row)
         if len(rows) > 2 * _SHOWN:
             rows = [*rows[:_SHOWN], f"  ... {len(rows) - 2 * _SHOWN} more", *rows[-_SHOWN:]]

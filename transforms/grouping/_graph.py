@@ -42,11 +42,11 @@ class Access:
         return self.bytes / self.element
 
     def touched(self, loops: Sequence[int]) -> float:
-        """Bytes that loops of such sizes touch."""
+        """Return the bytes that loops of such sizes touch."""
         return min(self.bytes, self.element * math.prod(self.extents(loops)))
 
     def extents(self, loops: Sequence[int]) -> list[float]:
-        """Elements along each axis that loops of such sizes go over."""
+        """Return the elements along each axis that loops of such sizes go over."""
         steps = self.steps or (1.0,) * len(self.axes)
         return [step * _span(axis, loops) for step, axis in zip(steps, self.axes, strict=True)]
 
@@ -54,7 +54,7 @@ class Access:
 def steps_of(
     axes: Sequence[Sequence[int]], loops: Sequence[int], sizes: Sequence[int]
 ) -> tuple[float, ...]:
-    """The `steps` of an access to a tensor of such sizes, which loops go over as a whole."""
+    """Return the `steps` of an access to a tensor of such sizes, which loops go over as a whole."""
     return tuple(
         size / max(1, _span(axis, loops)) if len(axis) > 1 else 1.0
         for axis, size in zip(axes, sizes, strict=True)
@@ -101,6 +101,11 @@ class Work:
         return math.prod(self.loops)
 
     @property
+    def parallel(self) -> tuple[int, ...]:
+        """The loops that do not reduce."""
+        return tuple(loop for loop in range(len(self.loops)) if loop not in self.reduced)
+
+    @property
     def is_product(self) -> bool:
         """Return whether it multiplies and adds: a contraction or a convolution."""
         return self.kind in (CONTRACTION, WINDOW) and "multiply_add" in dict(self.operations)
@@ -111,8 +116,10 @@ class Work:
         return self.kind == LOOPS and not self.reduced and not self.is_scalar
 
     def tiled(self, sizes: Mapping[int, int]) -> Work:
-        """The same on a part of some loops."""
-        loops = tuple(min(size, sizes.get(at, size)) or size for at, size in enumerate(self.loops))
+        """Return the same on a part of some loops."""
+        loops = tuple(
+            min(size, sizes.get(loop, size)) or size for loop, size in enumerate(self.loops)
+        )
         return self if loops == self.loops else replace(self, loops=loops)
 
 
@@ -181,7 +188,7 @@ class Node:
     work: Work = NOTHING
 
 
-class GivenGroup(NamedTuple):
+class ExistingGroup(NamedTuple):
     """A group that a module has already.
 
     Attributes:
@@ -212,11 +219,11 @@ class Graph:
     function: str
     nodes: tuple[Node, ...]
     returned: frozenset[Value]
-    groups: tuple[GivenGroup, ...] = ()
+    groups: tuple[ExistingGroup, ...] = ()
     order: tuple[int, ...] = ()
 
     def first_alike(self, node: Node) -> int:
-        """The first node that says what another says: one number for all that could be copies."""
+        """Return the number of the first node with the same meaning: one for all copies."""
         if node.meaning is None:
             return node.number
         return self._firsts[node.meaning]

@@ -45,7 +45,7 @@ class Insert(Move):
         group = state.fresh(self.group)
         before = state.children(parent)
         around = _gathered(state, parent, members, group)
-        items = [before[at] for at in _places(before, members)]
+        items = [before[position] for position in _positions(before, members)]
         notes = dict(notes_of(self.annotations))
         state.put_group(group, GroupData(notes, self.isolated))
         self.arrange(state, group, items, items)
@@ -71,8 +71,8 @@ class Dissolve(Move):
         data, parent = state.data(group), state.parent(group)
         state.check_changeable(parent if self.even_preserved else group)
         before, items = state.children(parent), state.children(group)
-        at = before.index(group)
-        self.arrange(state, parent, [*before[:at], *items, *before[at + 1 :]], items)
+        position = before.index(group)
+        self.arrange(state, parent, [*before[:position], *items, *before[position + 1 :]], items)
         state.put_group(group, None)
         orders = ((parent, before), (group, items))
         return Insert(items, tuple(data.texts.items()), data.is_isolated, group, orders=orders)
@@ -100,16 +100,21 @@ class Merge(Move):
         for group in (first, second):
             state.check_changeable(group)
         before = state.children(parent)
-        held, taken = state.children(first), state.children(second)
+        first_items, second_items = state.children(first), state.children(second)
         around = _gathered(state, parent, (first, second), first)
-        # What stands first of the two needs nothing of the other.
+        # The group that stands first needs nothing of the other.
         is_first = before.index(first) < before.index(second)
-        self.arrange(state, first, [*held, *taken] if is_first else [*taken, *held], taken)
+        self.arrange(
+            state,
+            first,
+            [*first_items, *second_items] if is_first else [*second_items, *first_items],
+            second_items,
+        )
         self.arrange(state, parent, around)
         state.put_group(second, None)
-        orders = ((parent, before), (first, held), (second, taken))
+        orders = ((parent, before), (first, first_items), (second, second_items))
         notes = tuple(data.texts.items())
-        return Split(first, taken, notes, data.is_isolated, second, orders=orders)
+        return Split(first, second_items, notes, data.is_isolated, second, orders=orders)
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,21 +141,21 @@ class Split(Move):
     def make(self, state: State) -> Move:
         """Split the group; the inverse merges the two."""
         group, items = state.group(self.group), tuple(map(state.item, self.items))
-        parent, held = state.parent(group), state.children(group)
+        parent, children = state.parent(group), state.children(group)
         state.check_changeable(group)
-        taken = set(items)
+        moving = set(items)
         for item in items:
             if state.parent(item) != group:
                 raise GroupingError(
                     f"{state.describe(item)} does not stand in {state.describe(group)}",
-                    expected=f"some of {held}",
+                    expected=f"some of {children}",
                 )
-        kept = [item for item in held if item not in taken]
-        if not kept:
+        remaining = [item for item in children if item not in moving]
+        if not remaining:
             raise GroupingError(f"{state.describe(group)} would be empty")
-        moved = [item for item in held if item in taken]
-        needing = {item for item in kept if state.needs(item, group) & taken}
-        needed = {item for item in moved if state.needs(item, group) - taken}
+        moved = [item for item in children if item in moving]
+        needing = {item for item in remaining if state.needs(item, group) & moving}
+        needed = {item for item in moved if state.needs(item, group) - moving}
         if needing and needed:
             raise GroupingError(
                 f"{state.describe(min(needing))} needs what would be split off, and "
@@ -162,8 +167,8 @@ class Split(Move):
         state.put_group(new, GroupData(dict(notes_of(self.annotations)), self.isolated))
         self.arrange(state, parent, _instead(before, group, pair), [new])
         self.arrange(state, new, moved, moved)
-        self.arrange(state, group, kept)
-        return Merge(group, new, orders=((parent, before), (group, held)))
+        self.arrange(state, group, remaining)
+        return Merge(group, new, orders=((parent, before), (group, children)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,12 +231,12 @@ class MoveIn(Move):
             )
         _check_groupable(state, item)
         state.check_changeable(group)
-        before, held = state.children(parent), state.children(group)
+        before, children = state.children(parent), state.children(group)
         around = _gathered(state, parent, (item, group), group)
         is_first = before.index(item) < before.index(group)
-        self.arrange(state, group, [item, *held] if is_first else [*held, item], [item])
+        self.arrange(state, group, [item, *children] if is_first else [*children, item], [item])
         self.arrange(state, parent, around)
-        return MoveOut(item, orders=((parent, before), (group, held)))
+        return MoveOut(item, orders=((parent, before), (group, children)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,15 +256,15 @@ class MoveOut(Move):
         if group == ROOT:
             raise GroupingError(f"{state.describe(item)} stands in no group")
         state.check_changeable(group)
-        parent, held = state.parent(group), state.children(group)
-        kept = [other for other in held if other != item]
-        if not kept:
+        parent, children = state.parent(group), state.children(group)
+        remaining = [other for other in children if other != item]
+        if not remaining:
             raise GroupingError(
                 f"{state.describe(item)} is all that {state.describe(group)} holds",
                 hint=f"Dissolve({group})",
             )
         needs = state.needs(item, group)
-        needing = [other for other in kept if item in state.needs(other, group)]
+        needing = [other for other in remaining if item in state.needs(other, group)]
         if needs and needing:
             raise GroupingError(
                 f"{state.describe(item)} stands between {state.describe(min(needs))} and "
@@ -269,8 +274,8 @@ class MoveOut(Move):
         before = state.children(parent)
         pair = [group, item] if needs else [item, group]
         self.arrange(state, parent, _instead(before, group, pair), [item])
-        self.arrange(state, group, kept)
-        return MoveIn(item, group, orders=((parent, before), (group, held)))
+        self.arrange(state, group, remaining)
+        return MoveIn(item, group, orders=((parent, before), (group, children)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -296,14 +301,14 @@ class Reorder(Move):
                 f"{state.describe(before)} does not stand beside {state.describe(item)}",
                 expected=f"one of {old}",
             )
-        at = old.index(item)
-        follower = old[at + 1] if at + 1 < len(old) else None
+        position = old.index(item)
+        follower = old[position + 1] if position + 1 < len(old) else None
         if before in (item, follower):
             raise GroupingError(f"{state.describe(item)} stands there already")
         rest = [other for other in old if other != item]
         to = len(rest) if before is None else rest.index(before)
-        for passed in rest[min(at, to) : max(at, to)]:
-            first, second = (item, passed) if to > at else (passed, item)
+        for passed in rest[min(position, to) : max(position, to)]:
+            first, second = (item, passed) if to > position else (passed, item)
             if first in state.needs(second, group):
                 raise GroupingError(
                     f"{state.describe(second)} needs {state.describe(first)}, and cannot stand "
@@ -342,10 +347,10 @@ class Duplicate(Move):
         readers = self._checked_readers(state, group, inside)
         copy = state.fresh(self.copy)
         state.put_copy(copy, self.node)
-        held = state.children(group)
+        children = state.children(group)
         reading = (state.child_of(group, reader) for reader in readers if reader in inside)
-        at = min(map(held.index, reading), default=len(held))
-        self.arrange(state, group, [*held[:at], copy, *held[at:]], [copy])
+        position = min(map(children.index, reading), default=len(children))
+        self.arrange(state, group, [*children[:position], copy, *children[position:]], [copy])
         for reader in readers:
             _read_instead(state, reader, self.node, copy)
         return Deduplicate(copy, self.node)
@@ -405,8 +410,10 @@ class Deduplicate(Move):
         for item in (self.copy, self.node):
             if state.is_group(item):
                 raise GroupingError(f"{state.describe(item)} is a group, and no copy of an op")
-        one, other = state.node(self.copy), state.node(self.node)
-        is_same = one is other or (one.meaning is not None and one.meaning == other.meaning)
+        copied, original = state.node(self.copy), state.node(self.node)
+        is_same = copied is original or (
+            copied.meaning is not None and copied.meaning == original.meaning
+        )
         if self.copy == self.node or not is_same:
             raise GroupingError(f"{copy} does not compute what {node} computes")
         if any(value.node == self.copy for value in state.graph.returned):
@@ -414,8 +421,8 @@ class Deduplicate(Move):
         if state.reads(self.copy) != state.reads(self.node):
             raise GroupingError(f"{copy} and {node} read other values")
         state.check_changeable(group)
-        held = state.children(group)
-        if len(held) == 1:
+        children = state.children(group)
+        if len(children) == 1:
             raise GroupingError(f"{state.describe(group)} would hold nothing")
         readers = tuple(dict.fromkeys(state.users(self.copy)))
         if both := set(readers) & set(state.users(self.node)):
@@ -423,9 +430,9 @@ class Deduplicate(Move):
             raise GroupingError(f"{state.describe(min(both))} reads both {copy} and {node}")
         for reader in readers:
             _read_instead(state, reader, self.copy, self.node)
-        self.arrange(state, group, [item for item in held if item != self.copy])
+        self.arrange(state, group, [item for item in children if item != self.copy])
         state.remove(self.copy)
-        return Duplicate(self.node, group, self.copy, readers, orders=((group, held),))
+        return Duplicate(self.node, group, self.copy, readers, orders=((group, children),))
 
 
 MOVES: dict[str, type[Move]] = {
@@ -459,10 +466,10 @@ def _common_parent(state: State, items: Sequence[int]) -> int:
     if len(set(items)) != len(items):
         raise GroupingError(f"{items} names an item twice")
     if len(parents) > 1:
-        (one, first), (other, second), *_ = parents.items()
+        (first_parent, first), (second_parent, second), *_ = parents.items()
         raise GroupingError(
-            f"{state.describe(first)} stands in {state.describe(one)}, "
-            f"{state.describe(second)} in {state.describe(other)}",
+            f"{state.describe(first)} stands in {state.describe(first_parent)}, "
+            f"{state.describe(second)} in {state.describe(second_parent)}",
             expected="items that stand in one place",
             hint="move them in or out before",
         )
@@ -479,8 +486,8 @@ def _check_groupable(state: State, item: int) -> None:
 
 
 def _instead(siblings: Sequence[int], item: int, pair: Sequence[int]) -> list[int]:
-    at = siblings.index(item)
-    return [*siblings[:at], *pair, *siblings[at + 1 :]]
+    position = siblings.index(item)
+    return [*siblings[:position], *pair, *siblings[position + 1 :]]
 
 
 def _read_instead(state: State, reader: int, old: int, new: int) -> None:
@@ -488,15 +495,17 @@ def _read_instead(state: State, reader: int, old: int, new: int) -> None:
     state.put_reads(reader, tuple(Value(new, v.number) if v.node == old else v for v in reads))
 
 
-def _gathered(state: State, parent: int, members: Collection[int], place: int) -> list[int]:
-    """The items of `parent` with `place` where `members` were, and nothing between them any more.
+def _gathered(
+    state: State, parent: int, members: Collection[int], representative: int
+) -> list[int]:
+    """Return the items of `parent` with one item in the place of `members`, which stand together.
 
     Raises:
         GroupingError: what stands between them needs one of them, and is needed by another.
     """
     siblings = state.children(parent)
-    places = _places(siblings, members)
-    first, last = min(places), max(places)
+    positions = _positions(siblings, members)
+    first, last = min(positions), max(positions)
     early: list[int] = []
     late: list[int] = []
     inside = set(members)
@@ -516,15 +525,15 @@ def _gathered(state: State, parent: int, members: Collection[int], place: int) -
             late.append(sibling)
         else:
             early.append(sibling)
-    return [*siblings[:first], *early, place, *late, *siblings[last + 1 :]]
+    return [*siblings[:first], *early, representative, *late, *siblings[last + 1 :]]
 
 
 _FEW = 8
 """Items that are each looked for among their siblings; for more, all siblings are gone through."""
 
 
-def _places(siblings: Sequence[int], items: Collection[int]) -> list[int]:
+def _positions(siblings: Sequence[int], items: Collection[int]) -> list[int]:
     if len(items) <= _FEW:
         return sorted(map(siblings.index, items))
     inside = set(items)
-    return [at for at, sibling in enumerate(siblings) if sibling in inside]
+    return [position for position, sibling in enumerate(siblings) if sibling in inside]

@@ -69,7 +69,7 @@ class Members:
         return value
 
     def reads(self, node: int) -> list[tuple[Access, Value]]:
-        """The tensors that a node reads, and how."""
+        """Return the tensors that a node reads, and how."""
         if node not in self._reads:
             values = self.state.reads(node)
             self._reads[node] = [
@@ -85,7 +85,7 @@ class Members:
 
 
 def nests_of(members: Members) -> list[Nest]:
-    """The nests that a group becomes, in order."""
+    """Return the nests that a group becomes, in order."""
     users = _users(members)
     nests: dict[int, Nest] = {}
     home: dict[int, int] = {}
@@ -119,7 +119,7 @@ def _users(members: Members) -> dict[int, list[int]]:
 def _fused_into(
     members: Members, node: int, users: Mapping[int, list[int]], home: Mapping[int, int]
 ) -> int | None:
-    """The nest that an element-wise op goes into; None where it has one of its own."""
+    """Return the nest that an element-wise op goes into; None where it has one of its own."""
     if not members.work[node].is_elementwise:
         return None
     if node in members.outputs or node in members.in_slices:
@@ -148,20 +148,20 @@ def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> fl
 def _with_epilogues(
     members: Members, nests: list[Nest], users: Mapping[int, list[int]]
 ) -> list[Nest]:
-    """One element-wise nest after a contraction or an op on windows goes with it."""
+    """Join a contraction or an op on windows with one element-wise nest that reads it."""
     by_main = {nest.main: nest for nest in nests}
-    gone: set[int] = set()
+    absorbed: set[int] = set()
     for nest in nests:
         work = members.work[nest.main]
         if work.kind not in (CONTRACTION, WINDOW) or nest.main in members.outputs:
             continue
         mine = set(users.get(nest.main, []))
         after = [reader for reader in nests if mine & set(reader.ops)]
-        if len(after) == 1 and after[0].main not in gone and _is_over(members, after[0], work):
+        if len(after) == 1 and after[0].main not in absorbed and _is_over(members, after[0], work):
             nest.ops += after[0].ops
             nest.rounds.update(after[0].rounds)
-            gone.add(after[0].main)
-    return [nest for main, nest in by_main.items() if main not in gone]
+            absorbed.add(after[0].main)
+    return [nest for main, nest in by_main.items() if main not in absorbed]
 
 
 def _is_over(members: Members, nest: Nest, product: Work) -> bool:
@@ -199,7 +199,9 @@ def _is_attention(members: Members, nests: Sequence[Nest]) -> bool:
     """Return whether two contractions stand around exponentials and sums of rows, and nothing
     before.
     """
-    products = [at for at, nest in enumerate(nests) if members.work[nest.main].kind == CONTRACTION]
+    products = [
+        number for number, nest in enumerate(nests) if members.work[nest.main].kind == CONTRACTION
+    ]
     if len(products) != 2 or products != [0, len(nests) - 1]:
         return False
     between = [members.work[node] for nest in nests[1:-1] for node in nest.ops]

@@ -69,12 +69,12 @@ class Plan:
         return state
 
     def to_json(self) -> str:
-        """The plan as JSON: a list of moves, each an object with its kind and its fields."""
+        """Return the plan as JSON: a list of moves, each an object with its kind and its fields."""
         return json.dumps([_written(move) for move in self.moves])
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan that `to_json` wrote.
+        """Return the plan that `to_json` wrote.
 
         Raises:
             ArgumentError: the text is no plan; names the move and the field.
@@ -125,7 +125,7 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
 
 
 def _numbers_after(state: State) -> dict[int, int]:
-    numbers = {node: at for at, node in enumerate(state.nodes_of(ROOT))}
+    numbers = {node: number for number, node in enumerate(state.nodes_of(ROOT))}
 
     def number_groups(items: Sequence[int]) -> None:
         for item in items:
@@ -210,11 +210,11 @@ class _Writer:
         self.end = flat.end
         self.arguments = flat.arguments
         self.ops: dict[int, Any] = dict(enumerate(flat.ops))
-        self.given: dict[Value, Any] = {}
-        self.made: set[Any] = set()
+        self.group_results: dict[Value, Any] = {}
+        self.new_empties: set[Any] = set()
 
     def write(self) -> None:
-        """Copies, what reads them, the order, and then the groups."""
+        """Write the copies, their readers, the order, and then the groups."""
         state = self.state
         order = list(state.nodes_of(ROOT))
         copies = [node for node in order if state.is_copy(node)]
@@ -225,9 +225,9 @@ class _Writer:
         for node in order:
             op = self.ops[node]
             op.move_before(self.end)
-            if copies or state.gone:
+            if copies or state.removed:
                 self._connect(op, node)
-        for node in sorted(state.gone, reverse=True):
+        for node in sorted(state.removed, reverse=True):
             self.ops.pop(node).erase()
         for item in state.children():
             self._build(item)
@@ -236,19 +236,19 @@ class _Writer:
         reads = self.state.reads(node)
         if reads == self.state.node(node).reads and not self.state.is_copy(node):
             return
-        for (inner, at), read in zip(outer_operands(op), reads, strict=True):
+        for (inner, position), read in zip(outer_operands(op), reads, strict=True):
             value = self._current(read)
-            if inner.operands[at] != value:
-                inner.operands[at] = value
+            if inner.operands[position] != value:
+                inner.operands[position] = value
 
     def _current(self, value: Value) -> Any:
         """Return the SSA value now: the result of a group, where one was built around it."""
         if value.node == ARGUMENTS:
             return self.arguments[value.number]
-        return self.given.get(value) or self.ops[value.node].results[value.number]
+        return self.group_results.get(value) or self.ops[value.node].results[value.number]
 
     def _build(self, item: int) -> list[Any]:
-        """The op of an item, a group once what it holds is built; new destinations before it."""
+        """Build an item; return its op, behind the new destinations of a group."""
         state = self.state
         if not state.is_group(item):
             return [self.ops[item]]
@@ -258,9 +258,9 @@ class _Writer:
         outputs = [self._current(value) for value in values]
         with inner[0].location, ir.InsertionPoint(inner[0]):
             inits = [self._init(value, members) for value in values]
-            taken = set(inits)
+            destinations = set(inits)
             inputs = [self._current(value) for value in state.inputs(item)]
-            inputs = [value for value in inputs if value not in taken]
+            inputs = [value for value in inputs if value not in destinations]
             data = state.data(item)
             notes = {name: ir.Attribute.parse(text) for name, text in data.texts.items()}
             group = empty_group(inputs, inits, notes, isolated=data.is_isolated)
@@ -276,12 +276,12 @@ class _Writer:
             self._write_to(output, argument, arguments)
         for value, output, result in zip(values, outputs, group.results, strict=True):
             replace_uses(output, result, group, inside=False)
-            self.given[value] = result
-        new_destinations = [init.owner.operation for init in inits if init in self.made]
+            self.group_results[value] = result
+        new_destinations = [init.owner.operation for init in inits if init in self.new_empties]
         return [*new_destinations, group]
 
     def _init(self, value: Value, members: set[int]) -> Any:
-        """The destination of a result of a group, made here where it would stand inside."""
+        """Return the destination of a result of a group, made here where it would stand inside."""
         outer = destination(self.state, value, members)
         if outer is not None and outer.node not in members:
             return self._current(outer)
@@ -291,7 +291,7 @@ class _Writer:
             results=[self._current(value).type],
             operands=[self._current(size) for size in sizes],
         ).result
-        self.made.add(empty)
+        self.new_empties.add(empty)
         return empty
 
     def _write_to(self, output: Any, argument: Any, arguments: list[Any]) -> None:
@@ -302,13 +302,13 @@ class _Writer:
         """
         while not isinstance(output.owner, ir.Block):
             op = output.owner.operation
-            at = destination_of(op, ir.OpResult(output).result_number)
-            if at is None:
+            position = destination_of(op, ir.OpResult(output).result_number)
+            if position is None:
                 return
-            output = op.operands[at]
-            if output in arguments or output in self.made:
-                op.operands[at] = argument
-                if output in self.made:
-                    self.made.discard(output)
+            output = op.operands[position]
+            if output in arguments or output in self.new_empties:
+                op.operands[position] = argument
+                if output in self.new_empties:
+                    self.new_empties.discard(output)
                     output.owner.operation.erase()
                 return

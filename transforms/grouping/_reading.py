@@ -29,7 +29,7 @@ from ._graph import (
     NOTHING,
     WINDOW,
     Access,
-    GivenGroup,
+    ExistingGroup,
     Graph,
     Node,
     Result,
@@ -48,7 +48,7 @@ checks, a size for one, makes them safe."""
 
 
 def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
-    """The light graph of a function, with the groups that it has already.
+    """Return the light graph of a function, with the groups that it has already.
 
     Args:
         module: it is not changed.
@@ -75,8 +75,10 @@ def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
                 Node(
                     number,
                     op.name,
-                    tuple(values[inner.operands[at]] for inner, at in outer_operands(op)),
-                    tuple(_result(op, at) for at in range(len(op.results))),
+                    tuple(
+                        values[inner.operands[position]] for inner, position in outer_operands(op)
+                    ),
+                    tuple(_result(op, number) for number in range(len(op.results))),
                     effect,
                     is_cheap,
                     () if op.name in _ANYWHERE else last_effect,
@@ -86,15 +88,17 @@ def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
             )
             if effect:
                 last_effect = (number,)
-            for at, result in enumerate(op.results):
-                values[result] = Value(number, at)
-        returned = frozenset(values[inner.operands[at]] for inner, at in outer_operands(flat.end))
+            for position, result in enumerate(op.results):
+                values[result] = Value(number, position)
+        returned = frozenset(
+            values[inner.operands[position]] for inner, position in outer_operands(flat.end)
+        )
         name = ir.StringAttr(body.attributes["sym_name"]).value
         return Graph(name, tuple(nodes), returned, flat.groups, flat.order)
 
 
 def find_function(root: Any, name: str | None) -> Any:
-    """The function of that name, of one block; without a name the only one that has a body.
+    """Return the function of that name, of one block; without a name the only one that has a body.
 
     Raises:
         ArgumentError: there is no such function.
@@ -134,7 +138,7 @@ class Flat(NamedTuple):
     ops: tuple[Any, ...]
     end: Any
     arguments: tuple[Any, ...]
-    groups: tuple[GivenGroup, ...]
+    groups: tuple[ExistingGroup, ...]
     order: tuple[int, ...]
 
 
@@ -166,15 +170,15 @@ def flatten(function: Any) -> Flat:
         return tuple(len(ops) + m if isinstance(m, int) else numbers[m] for m in alive)
 
     groups = tuple(
-        GivenGroup(len(ops) + at, numbered(members), notes, is_isolated)
-        for at, (members, notes, is_isolated) in enumerate(opened)
+        ExistingGroup(len(ops) + number, numbered(members), notes, is_isolated)
+        for number, (members, notes, is_isolated) in enumerate(opened)
     )
     return Flat(tuple(ops), end, tuple(block.arguments), groups, numbered(outer))
 
 
 def outer_operands(op: Any) -> list[tuple[Any, int]]:
-    """The operands of an op, and those of the ops inside it that are defined outside it."""
-    operands = [(op, at) for at in range(len(op.operands))]
+    """Return the operands of an op, and those of the ops inside it that are defined outside it."""
+    operands = [(op, position) for position in range(len(op.operands))]
     if not len(op.regions):
         return operands
     _, *inner = select(op, lambda _: True)
@@ -182,9 +186,9 @@ def outer_operands(op: Any) -> list[tuple[Any, int]]:
     for nested in (op, *inner):
         inside.update(a for region in nested.regions for block in region for a in block.arguments)
     operands += [
-        (nested, at)
+        (nested, position)
         for nested in inner
-        for at, value in enumerate(nested.operands)
+        for position, value in enumerate(nested.operands)
         if value not in inside
     ]
     return operands
@@ -198,16 +202,18 @@ def _result(op: Any, number: int) -> Result:
 
 
 def destination_of(op: Any, result: int) -> int | None:
-    """The operand of an op that a result is computed in; None where it has none."""
+    """Return the operand of an op that a result is computed in; None where it has none."""
     dialect = op.name.partition(".")[0]
     if dialect in ("linalg", "linalg_ext"):
-        at = len(op.operands) - len(op.results) + result
+        position = len(op.operands) - len(op.results) + result
     elif op.name in ("tensor.insert_slice", "tensor.insert"):
-        at = 1
+        position = 1
     else:
         return None
-    fits = 0 <= at < len(op.operands) and op.operands[at].type == op.results[result].type
-    return at if fits else None
+    fits = (
+        0 <= position < len(op.operands) and op.operands[position].type == op.results[result].type
+    )
+    return position if fits else None
 
 
 def _is_cheap(op: Any) -> bool:
@@ -314,16 +320,19 @@ def _structured(op: Any, maps: list[AffineMap]) -> Work:
     reduced = frozenset(range(len(loops))) - written
     body = _body_of(op)
     reads = [
-        _access(at, axes[at], loops, values[at])
-        for at in range(len(inputs))
-        if isinstance(values[at].type, ir.RankedTensorType)
+        _access(position, axes[position], loops, values[position])
+        for position in range(len(inputs))
+        if isinstance(values[position].type, ir.RankedTensorType)
     ]
     reads += [
-        _access(at, axes[at], loops, values[at])
-        for at in range(len(inputs), len(values))
-        if not reduced and at not in body.unused
+        _access(position, axes[position], loops, values[position])
+        for position in range(len(inputs), len(values))
+        if not reduced and position not in body.unused
     ]
-    writes = [_access(at, axes[len(inputs) + at], loops, value) for at, value in enumerate(outputs)]
+    writes = [
+        _access(position, axes[len(inputs) + position], loops, value)
+        for position, value in enumerate(outputs)
+    ]
     kind = LOOPS
     if reduced and any(len(axis) > 1 for operand in axes for axis in operand):
         kind = WINDOW
@@ -369,14 +378,14 @@ def _body_of(op: Any) -> _Body:
     if op.name in extension_ops.NAMES:
         return _Body({"simple": 1.0}, op.name.endswith("contract"))
     block = op.regions[0].blocks[0]
-    ops = [each.operation for each in block.operations]
-    kinds = Counter(operation_kind(each.name) for each in ops)
+    ops = [op_view.operation for op_view in block.operations]
+    kinds = Counter(operation_kind(inner.name) for inner in ops)
     return _Body(
         {kind: count for kind, count in kinds.items() if kind is not None},
         _is_multiply_add(ops, block),
-        any(each.name in _SCALAR or len(each.regions) for each in ops),
-        any(each.name == "linalg.index" for each in ops),
-        frozenset(at for at, value in enumerate(block.arguments) if is_unused(value)),
+        any(inner.name in _SCALAR or len(inner.regions) for inner in ops),
+        any(inner.name == "linalg.index" for inner in ops),
+        frozenset(position for position, value in enumerate(block.arguments) if is_unused(value)),
     )
 
 
@@ -400,14 +409,17 @@ def _moved(op: Any) -> Work:
     """Return the work of an op of which only the tensors are known: each is moved once."""
     results = list(op.results)
     loops = _shape(results[0])
-    own = tuple((at,) for at in range(len(loops)))
+    own = tuple((loop,) for loop in range(len(loops)))
     reads = tuple(
-        Access(at, (), size, size)
-        for at, value in enumerate(op.operands)
+        Access(position, (), size, size)
+        for position, value in enumerate(op.operands)
         if isinstance(value.type, ir.RankedTensorType)
         for _, size in [_bytes(str(value.type))]
     )
-    writes = tuple(_access(at, () if at else own, loops, value) for at, value in enumerate(results))
+    writes = tuple(
+        _access(position, () if position else own, loops, value)
+        for position, value in enumerate(results)
+    )
     is_softmax = op.name == "linalg.softmax"
     return Work(
         LOOPS if is_softmax else MOVE,

@@ -66,7 +66,7 @@ def search(
     timer: Timer | None = None,
     trusted: bool = False,
 ) -> Found:
-    """The cheapest grouping of the ops of a function that a strategy finds within a budget.
+    """Return the cheapest grouping of the ops of a function that a strategy finds within a budget.
 
         >>> found = search(module, "beam", seconds=5)
         >>> print(found)                    # before, after, each group with its cost
@@ -110,7 +110,7 @@ def search(
         )
     graph = read_graph(module, function)
     run = _Run(graph, settings, model or TargetModel())
-    return run.found(as_module(module), timer or facade("compiler").seconds_of)
+    return run.result(as_module(module), timer or facade("compiler").seconds_of)
 
 
 class _Run:
@@ -132,7 +132,7 @@ class _Run:
         self._together = math.inf
         self._progress: Progress | None = None
 
-    def found(self, module: Module, timer: Timer) -> Found:
+    def result(self, module: Module, timer: Timer) -> Found:
         """Run, and say what came out."""
         settings, x = self._settings, self._exploration
         first = Reached(x.cost, ())
@@ -148,8 +148,8 @@ class _Run:
         best = Plan(ranked[0].path)
         if settings.measure and not is_interrupted:
             measured = _measured(module, self._graph, self._candidates(first), timer)
-            fastest = min(measured, key=lambda one: one.seconds)
-            # The last has no groups, and is taken if it is hardly slower.
+            fastest = min(measured, key=lambda grouping: grouping.seconds)
+            # The last grouping has no groups, and is chosen if it is hardly slower.
             is_alike = measured[-1].seconds <= _ALIKE * fastest.seconds
             best = (measured[-1] if is_alike else fastest).plan
         state = State(self._graph)
@@ -174,12 +174,12 @@ class _Run:
         """
         reached = [*self._reached, self._exploration.best]
         best = _distinct(self._graph, reached, self._settings.measure)
-        others = [other for grouping in best for other in self._tiled_otherwise(grouping)]
-        best += sorted(others, key=lambda other: other.cost)[:_OTHER_TILINGS]
+        retiled = [other for grouping in best for other in self._tiled_otherwise(grouping)]
+        best += sorted(retiled, key=lambda other: other.cost)[:_OTHER_TILINGS]
         return [*_distinct(self._graph, [*best, *self._chains], len(best) + 1), first]
 
     def _tiled_otherwise(self, reached: Reached) -> list[Reached]:
-        """A grouping with other tilings of the group that costs most of those that may be tiled."""
+        """Return a grouping with other tilings of its most expensive group that may be tiled."""
         state, tilings = State(self._graph), BestTilings(self._model)
         Plan(reached.path).apply_to(state)
         ranked = {item: tilings.ranked(state, item) for item in state.children()}
@@ -243,12 +243,12 @@ class _Run:
 
 def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reached]:
     by_path = {grouping.path: grouping for grouping in reversed(reached)}
-    kept: dict[int, Reached] = {}
+    by_key: dict[int, Reached] = {}
     for path, grouping in by_path.items():
         state = State(graph)
         Plan(path).apply_to(state)
-        kept[state.key()] = grouping
-    return sorted(kept.values(), key=lambda grouping: grouping.cost)[:most]
+        by_key[state.key()] = grouping
+    return sorted(by_key.values(), key=lambda grouping: grouping.cost)[:most]
 
 
 _ALIKE = 1.01
@@ -258,7 +258,7 @@ _ALIKE = 1.01
 def _measured(
     module: Module, graph: Graph, candidates: Sequence[Reached], timer: Timer
 ) -> tuple[Measured, ...]:
-    plans = [Plan(one.path) for one in candidates]
+    plans = [Plan(candidate.path) for candidate in candidates]
     grouped = []
     for plan in plans:
         clone = module.clone()
@@ -266,8 +266,8 @@ def _measured(
         grouped.append(clone)
     times = timer(grouped, graph.function)
     return tuple(
-        Measured(plan, one.cost, seconds)
-        for plan, one, seconds in zip(plans, candidates, times, strict=True)
+        Measured(plan, candidate.cost, seconds)
+        for plan, candidate, seconds in zip(plans, candidates, times, strict=True)
     )
 
 
@@ -363,8 +363,8 @@ def _count(name: str, value: object, least: int | None) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentTypeError(f"{name} = {value!r}", expected="a whole number")
     if least is not None and value < least:
-        what = ": a budget of no moves finds nothing" if least else ""
-        raise ArgumentError(f"{name} = {value}{what}", expected=f"{least} or more")
+        note = ": a budget of no moves finds nothing" if least else ""
+        raise ArgumentError(f"{name} = {value}{note}", expected=f"{least} or more")
 
 
 Strategy: TypeAlias = Callable[[Exploration], None]
@@ -400,11 +400,11 @@ def greedy(x: Exploration) -> None:
     while waiting and not x.is_over:
         _, _, move, then = heapq.heappop(waiting)
         try:
-            is_known = age(move) == then
-        except GroupingError:  # what it names is gone
+            is_current = age(move) == then
+        except GroupingError:  # an item that it names was removed
             continue
-        # Where that was changed, it was tried again then.
-        if is_known:
+        # A move whose items changed since then was queued again at that time.
+        if is_current:
             changed = x.make(move)
             ages.update(changed)
             consider(changed)
@@ -452,7 +452,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 
 
 def apart(x: Exploration) -> None:
-    """A group for each op, with the fills that it starts from and the views that show it."""
+    """Make a group for each op, with its fills and the views of it."""
     _insert(x, [[item] for item in _grouped(x.state)])
 
 
@@ -460,7 +460,7 @@ _RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 def chains(x: Exploration) -> None:
-    """Groups of element-wise ops that nothing else reads than one another, and what they end in.
+    """Make groups of element-wise ops that only one another read, and of the op that they end in.
 
     Upstream's fusion of element-wise ops makes these, and goes through reshapes as it does.
     """
@@ -471,9 +471,9 @@ def chains(x: Exploration) -> None:
     for item in reversed(items):
         reshapes: list[int] = []
         ends = _ends(state, item, last, reshapes)
-        end, *others = ends or {ARGUMENTS}
+        end, *other_ends = ends or {ARGUMENTS}
         may_end = end != ARGUMENTS and state.node(end).work.kind == LOOPS
-        if state.node(item).is_cheap and not others and may_end:
+        if state.node(item).is_cheap and not other_ends and may_end:
             last[item] = end
             members[item] += reshapes
     groups: dict[int, list[int]] = {}
@@ -500,7 +500,7 @@ def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int])
 
 
 def whole(x: Exploration) -> None:
-    """As few groups as possible: all ops in one, if it is legal."""
+    """Make as few groups as possible: one of all ops, if it is legal."""
     items = [
         item for item in x.state.children() if x.state.is_group(item) or _computes(x.state, item)
     ]
@@ -518,14 +518,14 @@ STARTS: Mapping[str, Callable[[Exploration], None]] = MappingProxyType(
 
 
 def _grouped(state: State) -> list[int]:
-    """The ops that get groups of their own: no fills and no views."""
+    """Return the ops that get groups of their own: no fills and no views."""
     return [
         item
         for item in state.children()
         if not state.is_group(item)
         and _computes(state, item)
         and not state.node(item).work.is_view
-        and not _is_made_of_nothing(state, item)
+        and not _reads_nothing(state, item)
     ]
 
 
@@ -539,19 +539,19 @@ def _insert_halves(x: Exploration, items: Sequence[int]) -> None:
 
 
 def _insert(x: Exploration, groups: Sequence[Sequence[int]]) -> None:
-    """Make groups; each op one where several may not be in one. Then what belongs to them."""
+    """Make groups, or one for each op where they are illegal, and add their views and fills."""
     for group in groups:
         if not x.attempt(Insert(tuple(group))) and len(group) > 1:
             for item in group:
                 x.attempt(Insert((item,)))
     state = x.state
-    left = [item for item in state.children() if not state.is_group(item)]
-    for item in left:
+    remaining = [item for item in state.children() if not state.is_group(item)]
+    for item in remaining:
         source = state.reads(item)[0].node if state.node(item).work.is_view else ARGUMENTS
         if source != ARGUMENTS and state.is_nested(source):
             x.attempt(MoveIn(item, state.outermost(source)))
-    for item in left:
-        if _computes(state, item) and _is_made_of_nothing(state, item):
+    for item in remaining:
+        if _computes(state, item) and _reads_nothing(state, item):
             _give_to_readers(x, item)
 
 
@@ -561,13 +561,13 @@ def _computes(state: State, item: int) -> bool:
     return is_pure and any(result.is_tensor for result in node.results)
 
 
-def _is_made_of_nothing(state: State, item: int) -> bool:
+def _reads_nothing(state: State, item: int) -> bool:
     """Return whether an op reads no tensor but its destination: a fill, say."""
     node = state.node(item)
     if not node.is_cheap:
         return False
-    for at, value in enumerate(state.reads(item)):
-        if at == node.results[0].destination:
+    for position, value in enumerate(state.reads(item)):
+        if position == node.results[0].destination:
             continue
         if value.node == ARGUMENTS or state.node(value.node).op not in FREE:
             return False
@@ -581,8 +581,8 @@ def _give_to_readers(x: Exploration, fill: int) -> None:
     groups = [reader for reader in readers if state.is_group(reader)]
     for group in groups[:-1]:
         x.attempt(Duplicate(fill, group))
-    left = {state.outermost(user) for user in state.users(fill)}
-    if groups and left == {groups[-1]}:
+    reader_items = {state.outermost(user) for user in state.users(fill)}
+    if groups and reader_items == {groups[-1]}:
         x.attempt(MoveIn(fill, groups[-1]))
     elif groups:
         x.attempt(Duplicate(fill, groups[-1]))
@@ -686,9 +686,9 @@ class Found:
                 ("together", f"{seconds_text(self.together)} as pipelines fuse by themselves")
             )
         for grouping in self.measured:
-            taken = ", taken" if grouping.plan is self.plan else ""
+            mark = ", taken" if grouping.plan is self.plan else ""
             model, seconds = seconds_text(grouping.model), seconds_text(grouping.seconds)
-            rows.append(("measured", f"{seconds}, where the model says {model}{taken}"))
+            rows.append(("measured", f"{seconds}, where the model says {model}{mark}"))
         return rows
 
     def __repr__(self) -> str:

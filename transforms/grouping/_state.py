@@ -23,7 +23,7 @@ from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import INIT_SLOTS, INPUT_SLOTS, LABEL, PRESERVE
 from linalg_ext.utils import hooks
 
-from ._annotations import AttributeText, Note, note_of, said
+from ._annotations import AttributeText, Note, annotations_text, note_of
 from ._graph import ARGUMENTS, Graph, Node, Value
 
 ROOT = -1
@@ -101,14 +101,14 @@ class State:
         return tuple(self._groups)
 
     def item(self, named: Item) -> int:
-        """The number of an item, which for a group its label may stand for; raises as `group`."""
+        """Return the number of an item, by the label for a group; raise as `group` does."""
         if isinstance(named, str):
             return self._labelled(named)
         self.check_item(named)
         return named
 
     def group(self, named: Item) -> int:
-        """The number of a group, by its label for one: `state.group("softmax")`.
+        """Return the number of a group, by its label for one: `state.group("softmax")`.
 
         Raises:
             GroupingError: there is no such group, or several have the label.
@@ -127,18 +127,18 @@ class State:
         return self._children[self.group(group)]
 
     def parent(self, item: int) -> int:
-        """The group that an item stands in; `ROOT` where it stands in none."""
+        """Return the group that an item stands in; `ROOT` where it stands in none."""
         self.check_item(item)
         return self._parents[item]
 
     def outermost(self, item: int) -> int:
-        """The item outside all groups that holds another, or is it."""
+        """Return the item outside all groups that holds another, or is it."""
         while (above := self.parent(item)) != ROOT:
             item = above
         return item
 
     def node(self, item: int) -> Node:
-        """The node that an item is, or is a copy of."""
+        """Return the node that an item is, or is a copy of."""
         return self.graph.nodes[self._copies.get(item, item)]
 
     def reads(self, item: int) -> tuple[Value, ...]:
@@ -146,7 +146,7 @@ class State:
         return self._reads[item] if item in self._reads else self.graph.nodes[item].reads
 
     def users(self, item: int) -> tuple[int, ...]:
-        """The nodes that read a node, one for each time."""
+        """Return the nodes that read a node, one for each time."""
         return self._users.get(item, ())
 
     def is_group(self, item: int) -> bool:
@@ -162,12 +162,12 @@ class State:
         return item in self._copies
 
     @property
-    def gone(self) -> tuple[int, ...]:
-        """The nodes of the graph that are no more, because another computes the same."""
+    def removed(self) -> tuple[int, ...]:
+        """The nodes of the graph that were removed, because another computes the same."""
         return tuple(self._gone)
 
     def nodes_of(self, item: int) -> tuple[int, ...]:
-        """The nodes and copies that an item holds, in order; a node holds itself."""
+        """Return the nodes and copies that an item holds, in order; a node holds itself."""
         children = self._children.get(item)
         if children is None:
             return (item,)
@@ -194,18 +194,20 @@ class State:
             return self.key(item)
         copied: tuple[int, ...] = ()
         if copies := self._copies:
-            copied = tuple(at for at, value in enumerate(self.reads(item)) if value.node in copies)
+            copied = tuple(
+                position for position, value in enumerate(self.reads(item)) if value.node in copies
+            )
         return _item_token(item in copies, copies.get(item, item), copied)
 
     def inputs(self, group: int) -> tuple[Value, ...]:
-        """The values from outside that a group reads, each once."""
+        """Return the values from outside that a group reads, each once."""
         members = self.nodes_of(group)
         inside = set(members)
         reads = (value for member in members for value in self.reads(member))
         return tuple(dict.fromkeys(value for value in reads if value.node not in inside))
 
     def outputs(self, group: int) -> tuple[Value, ...]:
-        """The values that a group computes and something outside reads."""
+        """Return the values that a group computes and something outside reads."""
         members = self.nodes_of(group)
         inside = set(members)
         outputs = []
@@ -281,7 +283,7 @@ class State:
         return new
 
     def _check(self, writes: Iterable[tuple[dict[int, Any], int, Any]]) -> None:
-        """Check the orders that a move said, and the interfaces and reads that it changed.
+        """Check the orders that a move names, and the interfaces and reads that it changed.
 
         Raises:
             GroupingError: an item stands before one that it needs; or what goes in and out of a
@@ -338,18 +340,18 @@ class State:
         while len(self._log) > length:
             _set(*self._log.pop())
 
-    def fresh(self, wanted: int | None) -> int:
-        """A number for a new item: the wanted one, or the next.
+    def fresh(self, number: int | None) -> int:
+        """Return a number for a new item: the wanted one, or the next.
 
         Raises:
             GroupingError: the wanted one is taken.
         """
-        if wanted is None:
-            wanted = self._next
-        elif wanted in self._parents:
-            raise GroupingError(f"the number {wanted} is taken", hint="leave it out")
-        self._next = max(self._next, wanted + 1)
-        return wanted
+        if number is None:
+            number = self._next
+        elif number in self._parents:
+            raise GroupingError(f"the number {number} is taken", hint="leave it out")
+        self._next = max(self._next, number + 1)
+        return number
 
     def put_group(self, group: int, data: GroupData | None) -> None:
         """Set the data of a group; None removes it."""
@@ -442,13 +444,13 @@ class State:
         )
 
     def child_of(self, group: int, item: int) -> int:
-        """The item that stands in `group` and holds another, or is it."""
+        """Return the item that stands in `group` and holds another, or is it."""
         while self._parents[item] != group:
             item = self._parents[item]
         return item
 
     def describe(self, item: int) -> str:
-        """An item for a message: its number and what it is."""
+        """Return an item for a message: its number and what it is."""
         if item == ROOT:
             return "the function"
         if item in self._groups:
@@ -493,13 +495,13 @@ class State:
 def check_interface(state: State, group: int) -> None:
     """Raise GroupingError where what goes in and out of a group cannot be so."""
     outputs = state.outputs(group)
-    for what, values, most in (
+    for kind, values, most in (
         ("inputs", state.inputs(group), INPUT_SLOTS),
         ("results", outputs, INIT_SLOTS),
     ):
         if len(values) > most:
             raise GroupingError(
-                f"the group would have {len(values)} {what}", expected=f"{most} at most"
+                f"the group would have {len(values)} {kind}", expected=f"{most} at most"
             )
     members = set(state.nodes_of(group))
     for value in outputs:
@@ -507,7 +509,7 @@ def check_interface(state: State, group: int) -> None:
 
 
 def destination(state: State, value: Value, members: set[int]) -> Value | None:
-    """The value from outside that a result of a group is computed in.
+    """Return the value from outside that a result of a group is computed in.
 
     It is a result of a `tensor.empty` of the group where one with the same sizes can be made
     outside; None where any tensor of its type will do.
@@ -593,7 +595,7 @@ def _sum(numbers: Iterable[int]) -> int:
 
 
 def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
-    """A line for each item of a group, and of those in it."""
+    """Yield a line for each item of a group, and of those in it."""
     indent = "  " * depth
     for item in state.children(group):
         if not state.is_group(item):
@@ -603,7 +605,7 @@ def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
         data = state.data(item)
         kind = "isolated group" if data.is_isolated else "group"
         label = f'"{data.label}"' if data.label else ""
-        row = "  ".join(filter(None, (label, said(data.texts))))
+        row = "  ".join(filter(None, (label, annotations_text(data.texts))))
         yield f"{indent}{item:>4}  {kind} {row}".rstrip()
         yield from _listed(state, item, depth + 1)
 
@@ -644,11 +646,11 @@ class Move(ABC):
     def __repr__(self) -> str:
         """The call that makes it, without what would be so anyway."""
         arguments = []
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.repr and value != each.default:
-                name = "" if each.default is MISSING else f"{each.name}="
-                if each.name == "annotations":
+        for own in fields(self):
+            value = getattr(self, own.name)
+            if own.repr and value != own.default:
+                name = "" if own.default is MISSING else f"{own.name}="
+                if own.name == "annotations":
                     value = {note: note_of(text) for note, text in value}
                 elif isinstance(value, AttributeText):
                     value = note_of(value)
@@ -656,7 +658,7 @@ class Move(ABC):
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def renumbered(self: _Moved, number: Callable[[int], int]) -> _Moved:
-        """The same move where items have other numbers."""
+        """Return the same move where items have other numbers."""
 
         def other(value: object) -> object:
             if isinstance(value, tuple):
@@ -664,9 +666,9 @@ class Move(ABC):
             return number(value) if isinstance(value, int) else value
 
         changes: dict[str, Any] = {
-            each.name: other(getattr(self, each.name))
-            for each in fields(self)
-            if each.metadata.get("items")
+            own.name: other(getattr(self, own.name))
+            for own in fields(self)
+            if own.metadata.get("items")
         }
         return replace(self, **changes)
 

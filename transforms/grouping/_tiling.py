@@ -22,13 +22,13 @@ Tiles = dict[int, dict[int, int]]
 
 
 def tiling_of(state: State, group: int) -> tuple[int, ...]:
-    """The tiling that a group asks for; empty where it asks for none."""
+    """Return the tiling that a group asks for; empty where it asks for none."""
     text = state.data(group).texts.get(TILING, "")
     return tuple(map(int, re.findall(r"-?\d+", text.partition(":")[2])))
 
 
 def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int]:
-    """The tiles of each node, and how many of them there are of the result."""
+    """Return the tiles of each node, and how many of them there are of the result."""
     nodes = working_nodes(state, item)
     if not nodes or not any(tiling):
         return {}, 1
@@ -46,18 +46,18 @@ def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int
 
 
 def loops_of(state: State, item: int) -> tuple[int, ...]:
-    """The sizes of the loops that a tiling of an item is of: those of its last op."""
+    """Return the sizes of the loops that a tiling of an item is of: those of its last op."""
     nodes = working_nodes(state, item)
     return state.node(nodes[-1]).work.loops if nodes else ()
 
 
 def working_nodes(state: State, item: int) -> list[int]:
-    """The nodes of an item that do something at run time, in order."""
+    """Return the nodes of an item that do something at run time, in order."""
     return [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
 
 
 def read_in_slices(state: State, item: int) -> set[int]:
-    """The nodes of an item that others in it read in slices: a stencil, say, that of one before."""
+    """Return the nodes of an item that others in it read in slices, as a stencil does."""
     sources: set[int] = set()
     inside = set(state.nodes_of(item))
     for node in inside:
@@ -79,9 +79,9 @@ def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> 
             continue
         work_of_producer = state.node(producer).work
         needed = _loops_of(work_of_producer, extents)
-        wanted = tiles.get(producer, {})
+        sizes = tiles.get(producer, {})
         # Another reader may need more.
-        tiles[producer] = {loop: max(size, wanted.get(loop, 0)) for loop, size in needed.items()}
+        tiles[producer] = {loop: max(size, sizes.get(loop, 0)) for loop, size in needed.items()}
 
 
 def _source(state: State, node: int, extents: Sequence[float]) -> tuple[int, Sequence[float]]:
@@ -97,21 +97,21 @@ def _source(state: State, node: int, extents: Sequence[float]) -> tuple[int, Seq
         whole = sizes_of(state.node(source.node).results[source.number].type)
         if not len(part) == len(whole) == len(extents):
             return node, extents
-        rims = [one - other for one, other in zip(whole, part, strict=True)]
-        # What lies further apart is computed by itself.
+        rims = [whole_size - size for whole_size, size in zip(whole, part, strict=True)]
+        # A slice that lies further apart is computed by itself.
         extents = [e + rim if rim < e else e for e, rim in zip(extents, rims, strict=True)]
         node = source.node
     return node, extents
 
 
 def sizes_of(type_: str) -> tuple[int, ...]:
-    """The sizes of a tensor by the text of its type; none where some are open."""
+    """Return the sizes of a tensor by the text of its type; none where some are open."""
     shape = re.fullmatch(r"tensor<((?:\d+x)*)[^x,]+>", type_)
     return tuple(map(int, shape[1].split("x")[:-1])) if shape else ()
 
 
 def _loops_of(work: Work, extents: Sequence[float]) -> dict[int, int]:
-    """The loops of a producer that give so much of its result."""
+    """Return the loops of a producer that give so much of its result."""
     if not work.writes:
         return {}
     axes = work.writes[0].axes

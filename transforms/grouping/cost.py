@@ -44,13 +44,13 @@ class Cost:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, float]], work: Iterable[tuple[str, float]] = ()) -> Cost:
-        """The cost that has these parts."""
-        kept = tuple(parts)
-        return cls(sum(seconds for _, seconds in kept), kept, tuple(work))
+        """Return the cost that has these parts."""
+        own_parts = tuple(parts)
+        return cls(sum(seconds for _, seconds in own_parts), own_parts, tuple(work))
 
     @classmethod
     def sum(cls, costs: Iterable[Cost]) -> Cost:
-        """All costs together: parts and work of one name are added."""
+        """Return all costs together: parts and work of one name are added."""
         seconds, parts, work = 0.0, defaultdict[str, float](float), defaultdict[str, float](float)
         for cost in costs:
             seconds += cost.seconds
@@ -70,7 +70,7 @@ class Cost:
             rows.append((f"  {name}", seconds_text(seconds), share))
         rows += [("work", "", "")] * bool(self.work)
         rows += [(f"  {name}", f"{value:,.0f}", "") for name, value in self.work]
-        width, figures = (max(len(row[at]) for row in rows) for at in (0, 1))
+        width, figures = (max(len(row[column]) for row in rows) for column in (0, 1))
         return "\n".join(f"{a:{width}}  {b:>{figures}}  {c}".rstrip() for a, b, c in rows)
 
 
@@ -119,8 +119,8 @@ class TargetModel:
         """
         self.target = named(target) if isinstance(target, str) else target or current()
         self.figures = figures(self.target)
-        wanted = crews.current() if threads is None else crews.checked(threads)
-        self.threads = min(wanted, self.figures.threads)
+        count = crews.current() if threads is None else crews.checked(threads)
+        self.threads = min(count, self.figures.threads)
         self._graph: Graph | None = None
         self._around = 0.0
         self._known: dict[Hashable, Cost] = {}
@@ -211,7 +211,7 @@ class TargetModel:
             for name, seconds in cost.parts
         ]
         shared = Cost.of([*parts, ("threads", self.figures.fork)], cost.work)
-        return min(cost, shared, key=lambda each: each.seconds)
+        return min(cost, shared, key=lambda option: option.seconds)
 
     def _turn_to(self, graph: Graph) -> None:
         if graph is not self._graph:
@@ -221,12 +221,12 @@ class TargetModel:
 
 def _slack(work: Work) -> int:
     """Return the number of parts that can run at the same time: iterations outside of the rows."""
-    outer = [size for at, size in enumerate(work.loops[:-1]) if at not in work.reduced]
-    return max(1, math.prod(outer))
+    rows = len(work.loops) - 1
+    return max(1, math.prod(work.loops[loop] for loop in work.parallel if loop != rows))
 
 
 def given_bytes(graph: Graph) -> float:
-    """Bytes of what a function is given, holds as constants, and gives back."""
+    """Return the bytes of a function's arguments, constants and results."""
     sizes: dict[Value, float] = {}
     for node in graph.nodes:
         for access in node.work.reads:
@@ -271,7 +271,7 @@ class Counting:
     tiles: int
 
     def of(self, nests: Sequence[Nest]) -> Cost:
-        """The cost of all nests together."""
+        """Return the cost of all nests together."""
         near: set[int] = set()
         costs = []
         for nest in nests:
@@ -287,12 +287,12 @@ class Counting:
         )
 
     def _of_nest(self, nest: Nest, near: set[int]) -> Cost:
-        """The cost of one nest; `near` are ops whose results are in the nearest cache."""
+        """Return the cost of one nest; `near` are ops whose results are in the nearest cache."""
         computing, moving, work = (defaultdict[str, float](float) for _ in range(3))
         for node in nest.ops:
-            done = self.members.work[node]
+            node_work = self.members.work[node]
             rounds = nest.rounds[node]
-            for kind, seconds, count in arithmetic(done, rounds, self.target, self.figures):
+            for kind, seconds, count in arithmetic(node_work, rounds, self.target, self.figures):
                 computing[kind] += seconds
                 work[kind] += count
         # Functions wait for each other where a nest has several; what is simple fills the gaps.
@@ -323,18 +323,18 @@ class Counting:
         return Cost.of(parts, work.items())
 
     def _reads(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float]]:
-        """From which level how many bytes come, each tensor once."""
-        members, seen = self.members, set[Value]()
+        """Yield the levels that tensors are read from, with the bytes, each tensor once."""
+        members, counted = self.members, set[Value]()
         for node in nest.ops:
             loops = members.work[node].loops
             for access, value in members.reads(node):
-                if value in seen or value.node in nest.ops or members.is_for_free(value):
+                if value in counted or value.node in nest.ops or members.is_for_free(value):
                     continue
-                seen.add(value)
+                counted.add(value)
                 yield from self._reading(value, access, loops, near)
 
     def _writes(self, nest: Nest) -> Iterator[tuple[Level, float]]:
-        """To which level how many bytes go: into memory that earlier calls have faulted in."""
+        """Yield the levels that results are written to, with the bytes; the memory is mapped."""
         members, node = self.members, nest.ops[-1]
         last = members.work[node]
         for access in last.writes:
@@ -346,14 +346,14 @@ class Counting:
             yield self._nearest_for(access.bytes), moved
 
     def _packed(self, nest: Nest) -> Iterator[tuple[Level, float]]:
-        """To which level how many bytes of operands go that a product of matrices packs."""
+        """Yield the levels that a product's packed operands are written to, with the bytes."""
         work = self.members.work[nest.main]
         if work.kind == CONTRACTION and is_of_matrices(work):
             # Packed operands share the caches with the result.
-            touched = [each.touched(work.loops) for each in (*work.reads, *work.writes)]
+            touched = [access.touched(work.loops) for access in (*work.reads, *work.writes)]
             level = self.figures.level_of(sum(touched) + sum(touched[:2]))
             for access, moved in zip(work.reads, touched[:2], strict=False):
-                # What all tiles read whole is packed before them.
+                # An operand that all tiles read whole is packed before them.
                 yield level, moved / self.tiles if moved == access.bytes else moved
 
     def _reading(
@@ -443,18 +443,24 @@ def is_of_matrices(work: Work) -> bool:
 
 
 def _sizes(work: Work) -> tuple[int, int, int]:
-    """Rows, columns and depth of a contraction of two operands."""
-    left, right = ({loop for axis in access.axes for loop in axis} for access in work.reads[:2])
+    """Return the rows, columns and depth of a contraction of two operands."""
+    left_loops, right_loops = (
+        {loop for axis in access.axes for loop in axis} for access in work.reads[:2]
+    )
     rows, columns, depth = (
         math.prod(work.loops[loop] for loop in loops)
-        for loops in (left - right, right - left, left & right & set(work.reduced))
+        for loops in (
+            left_loops - right_loops,
+            right_loops - left_loops,
+            left_loops & right_loops & set(work.reduced),
+        )
     )
     return rows, columns, depth
 
 
 def _product_rate(work: Work, lanes: int, figures: Figures) -> float:
     if work.kind != CONTRACTION or len(work.reads) < 2:
-        width = _innermost_parallel(work)
+        width = work.loops[work.parallel[-1]] if work.parallel else 1
         return figures.rate("windows", work.dtype) * _part_filled(width, lanes)
     rows, columns, depth = _sizes(work)
     if not is_of_matrices(work):
@@ -462,11 +468,6 @@ def _product_rate(work: Work, lanes: int, figures: Figures) -> float:
         return figures.rate("multiply_adds", work.dtype) / 4 * _part_filled(depth, lanes)
     edges = _part_filled(rows, _TILE_ROWS) * _part_filled(columns, lanes)
     return figures.rate("contractions", work.dtype) * edges * depth / (depth + _TILE_STEPS)
-
-
-def _innermost_parallel(work: Work) -> int:
-    parallel = [size for at, size in enumerate(work.loops) if at not in work.reduced]
-    return parallel[-1] if parallel else 1
 
 
 def _filled(work: Work, lanes: int) -> float:

@@ -39,12 +39,12 @@ from linalg_ext.structured.group import (
     TILING,
     UNIT,
     Group,
-    is_within,
 )
 from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
+from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
 
-from ._annotations import said
+from ._annotations import annotations_text
 from .inline_groups import inline_group, replace_uses
 
 NAME = "linalg-ext-outline-groups"
@@ -54,7 +54,7 @@ STEM = "linalg_ext_group_"
 
 NO_INLINE = "no_inline"
 
-_MADE_ANEW = frozenset({"arith.constant", "tensor.empty"})
+_RECREATED = frozenset({"arith.constant", "tensor.empty"})
 """Ops that a function has for itself, rather than being given their result."""
 
 
@@ -62,13 +62,13 @@ _MADE_ANEW = frozenset({"arith.constant", "tensor.empty"})
 def outline_groups(module: ir.Operation) -> Report:
     """Make groups private functions, and tile those that have a tiling."""
     report = Report(NAME)
-    symbols = (op.operation.attributes for op in module.regions[0].blocks[0].operations)
-    taken = {
+    attributes_of_ops = (op.operation.attributes for op in module.regions[0].blocks[0].operations)
+    symbols = {
         ir.StringAttr(attributes["sym_name"]).value
-        for attributes in symbols
+        for attributes in attributes_of_ops
         if "sym_name" in attributes
     }
-    # A group comes after the one that it stands in, and is looked at before that.
+    # The innermost groups come first: `operations` lists them after those around them.
     for number, op in reversed(list(enumerate(operations(module, GROUPS)))):
         group = Group.of(op)
         report.matched[op.name] += 1
@@ -77,7 +77,7 @@ def outline_groups(module: ir.Operation) -> Report:
             inline_group(op)
             continue
         name = f"{STEM}{number}"
-        while name in taken:
+        while name in symbols:
             name += "_"
         chosen = ChosenGroup.of(group, name)
         function = _outlined(op, group, name, number, module)
@@ -99,10 +99,10 @@ def _is_nested(op: Any) -> bool:
 
 
 def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any:
-    outer = [*group.inputs, *group.inits, *_captured(op)]
+    outer = [*group.inputs, *group.inits, *taken_from_outside(op)]
     inner = [*group.body.arguments, *outer[len(group.body.arguments) :]]
     distinct = tuple(dict.fromkeys(outer))
-    passed = [value for value in distinct if not _is_made_anew(value)]
+    passed = [value for value in distinct if not _is_recreated(value)]
     type_ = ir.FunctionType.get([v.type for v in passed], [v.type for v in group.yielded])
     with op.location, ir.InsertionPoint(module.regions[0].blocks[0]):
         function = func.FuncOp(name, type_, visibility="private").operation
@@ -129,27 +129,14 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
     replace_op(op, *call.results)
     for value in distinct:
         owner = producer(value)
-        if owner is not None and owner.name in _MADE_ANEW and is_unused(value):
+        if owner is not None and owner.name in _RECREATED and is_unused(value):
             owner.operation.erase()
     return function
 
 
-def _captured(op: Any) -> list[Any]:
-    """The values that a group uses from above, besides those that it is given."""
-    values: dict[Any, None] = {}
-
-    def visit(inner: Any) -> Any:
-        if inner != op:
-            values.update((v, None) for v in inner.operands if not is_within(v, op))
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return list(values)
-
-
-def _is_made_anew(value: Any) -> bool:
+def _is_recreated(value: Any) -> bool:
     owner = producer(value)
-    return owner is not None and owner.name in _MADE_ANEW and not len(owner.operands)
+    return owner is not None and owner.name in _RECREATED and not len(owner.operands)
 
 
 def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
@@ -163,10 +150,10 @@ def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
         function.erase()
         return [f"tiling = {list(sizes)}: {error.what}"]
     spare.erase()
-    left = [f"{op}: {reason}" for op, reasons in report.left.items() for reason in sorted(reasons)]
+    reasons = [f"{op}: {reason}" for op, why in report.left.items() for reason in sorted(why)]
     if not report:
-        left = left or ["the group has no op that can be tiled"]
-    return [f"tiling = {list(sizes)}: {each}" for each in left]
+        reasons = reasons or ["the group has no op that can be tiled"]
+    return [f"tiling = {list(sizes)}: {obstacle}" for obstacle in reasons]
 
 
 _OWN = (LABEL, TILING, PRESERVE)
@@ -192,12 +179,12 @@ class ChosenGroup:
 
     @classmethod
     def of(cls, group: Group, name: str) -> ChosenGroup:
-        """A group that is about to become the function of that name."""
+        """Return a group that is about to become the function of that name."""
         counted = Counter(op.operation.name for op in list(group.body.operations)[:-1])
         asked = [f"tiling = {list(group.tiling)}"] if group.tiling else []
         asked += [PRESERVE] if group.preserve else []
-        rest = {name: str(each) for name, each in group.annotations.items() if name not in _OWN}
-        asked += [said({name: text}) for name, text in rest.items()]
+        rest = {name: str(note) for name, note in group.annotations.items() if name not in _OWN}
+        asked += [annotations_text({name: text}) for name, text in rest.items()]
         return cls(name, group.label, tuple(counted.items()), tuple(asked))
 
     @property
@@ -207,7 +194,7 @@ class ChosenGroup:
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """Return the ops of the group, the annotations that it asks for, and those refused."""
-        held = ", ".join(f"{count} {op}" if count > 1 else op for op, count in self.ops)
-        rows = [("holds", held)]
-        rows += [("asks", each) for each in self.asked]
-        return [*rows, *(("not", each) for each in self.obstacles)]
+        contents = ", ".join(f"{count} {op}" if count > 1 else op for op, count in self.ops)
+        rows = [("holds", contents)]
+        rows += [("asks", request) for request in self.asked]
+        return [*rows, *(("not", obstacle) for obstacle in self.obstacles)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg import Box, Edge, Picture, drawing
 
-from ._annotations import said
+from ._annotations import annotations_text
 from ._exploration import FREE
 from ._graph import ARGUMENTS, Value
 from ._state import ROOT, State
@@ -21,7 +21,7 @@ _ARGUMENTS, _RESULTS = -1, -2
 
 
 def picture(state: State, model: CostModel | None = None) -> str:
-    """A state as SVG: the ops that read others stand below them.
+    """Return a state as SVG: the ops that read others stand below them.
 
     Args:
         state: it.
@@ -56,7 +56,7 @@ def picture_of(
 
 
 def lines_of(state: State, group: int, depth: int = 0) -> Iterator[str]:
-    """The ops of a group, one a line, those of groups in it further in."""
+    """Return the ops of a group, one a line, those of groups in it further in."""
     for item in state.children(group):
         yield "  " * depth + text_of(state, item)
         if state.is_group(item):
@@ -64,13 +64,13 @@ def lines_of(state: State, group: int, depth: int = 0) -> Iterator[str]:
 
 
 def text_of(state: State, item: int, *, numbered: bool = True) -> str:
-    """An item for people: a group with what it says, an op with what it gives."""
+    """Return an item for people: a group with what it says, an op with what it gives."""
     if state.is_group(item):
         data = state.data(item)
         name = data.label or "group"
         if numbered:
             name = f"group {item}: {data.label}" if data.label else f"group {item}"
-        return f"{name}  {said(data.texts)}".rstrip()
+        return f"{name}  {annotations_text(data.texts)}".rstrip()
     node = state.node(item)
     types = ", ".join(_short(result.type) for result in node.results)
     text = f"{node.op}  {types}{'  (copy)' * state.is_copy(item)}".rstrip()
@@ -87,7 +87,7 @@ def _is_shown(state: State, item: int) -> bool:
 
 
 def _short(type_: str) -> str:
-    """`64x128xf32` of a tensor of that type."""
+    """Return a type for people: `64x128xf32` for a tensor."""
     if type_.startswith("tensor<") and "," not in type_:
         return type_[7:-1]
     return type_ if len(type_) < 40 else f"{type_[:37]}..."
@@ -105,8 +105,8 @@ def _box(
     inner = [child for child in state.children(item) if _is_shown(state, child)]
     most = _MOST_LINES if lines is None and len(inner) > _MOST_LINES else len(inner) + 1
     boxes = [_box(state, child, model, lines, depth + 1) for child in inner[: most - 1]]
-    if left := len(inner) - len(boxes):
-        boxes.append(Box(item, f"... {left} more", kind="more"))
+    if hidden := len(inner) - len(boxes):
+        boxes.append(Box(item, f"... {hidden} more", kind="more"))
     return Box(item, text, "group", tuple(boxes))
 
 
@@ -125,11 +125,11 @@ def _edges(state: State) -> Iterator[Edge]:
         yield Edge(source, end, text)
 
 
-def _read(state: State, value: Value, end: int, found: dict[tuple[int, int], str]) -> None:
+def _read(state: State, value: Value, end: int, edges: dict[tuple[int, int], str]) -> None:
     if value.node == ARGUMENTS:
-        found.setdefault((_ARGUMENTS, end), "")
+        edges.setdefault((_ARGUMENTS, end), "")
         return
     node = state.node(value.node)
     source = state.outermost(value.node)
     if node.op not in FREE and source != end:
-        found.setdefault((source, end), _short(node.results[value.number].type))
+        edges.setdefault((source, end), _short(node.results[value.number].type))

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, vector
-from linalg_ext.transforms.ir_utils.walking import producer, replace_op
+
+from .walking import producer, replace_op
 
 
 def constant(type_: Any, value: int | float) -> Any:
-    """`value` as a scalar of `type_`, or in every element where `type_` is a vector.
+    """Build `value` as a scalar of `type_`, or in every element of a vector.
 
     The attribute is made from text: made from a Python number it is cut to 64 bits, and of a float
     type from an integer it is not defined at all.
@@ -23,12 +24,12 @@ def constant(type_: Any, value: int | float) -> Any:
 
 
 def index(value: Any) -> Any:
-    """A number as a constant of the type `index`; a value as it is."""
+    """Return a number as a constant of the type `index`; a value as it is."""
     return constant(ir.IndexType.get(), value) if isinstance(value, int) else value
 
 
 def literal(type_: Any, text: str) -> Any:
-    """The constant that MLIR writes as `text`, as a scalar or in every element of a vector.
+    """Return the constant that MLIR writes as `text`, as a scalar or in every element of a vector.
 
     A float may be given by its bits, in hexadecimal.
     """
@@ -41,7 +42,7 @@ def literal(type_: Any, text: str) -> Any:
 
 
 def element_of_constant(value: Any) -> Any | None:
-    """The attribute of a constant, of each element where it is full of one; None of all else."""
+    """Return the attribute of a constant, or of the element that fills it; else None."""
     op = producer(value)
     if op is None or op.name not in ("arith.constant", "index.constant"):
         return None
@@ -52,7 +53,7 @@ def element_of_constant(value: Any) -> Any | None:
 
 
 def like(type_: Any, element: Any) -> Any:
-    """`type_` with another element type: a scalar stays one, a vector keeps its shape."""
+    """Return `type_` with another element type: a scalar stays one, a vector keeps its shape."""
     if not isinstance(type_, ir.VectorType):
         return element
     return ir.VectorType.get(
@@ -74,15 +75,15 @@ def as_row(value: Any, lanes: int) -> Any:
     return vector.broadcast(ir.VectorType.get([lanes], value.type), value)
 
 
-def on_rows(op: Any, operands: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
+def on_rows(op: Any, operands: Iterable[Any], replacements: Mapping[Any, Any]) -> list[Any]:
     """Build an op of a body on vectors; on scalars where all its operands are. Return its results.
 
     Args:
         op: the op.
         operands: its operands, in the order in which it is to take them.
-        known: the values that replace them.
+        replacements: the values that replace them.
     """
-    operands = [known.get(value, value) for value in operands]
+    operands = [replacements.get(value, value) for value in operands]
     lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
     types = [value.type for value in op.results]
     if lanes is not None:
@@ -100,51 +101,51 @@ class Integers:
         self.type = type_
 
     def value(self, operand: Any) -> Any:
-        """A Python integer as a constant of the type; a value as it is."""
+        """Return a Python integer as a constant of the type; a value as it is."""
         return constant(self.type, operand) if isinstance(operand, int) else operand
 
     def add(self, a: Any, b: Any) -> Any:
-        """`a + b`, modulo 2^width."""
+        """Return `a + b`, modulo 2^width."""
         return arith.addi(self.value(a), self.value(b))
 
     def sub(self, a: Any, b: Any) -> Any:
-        """`a - b`, modulo 2^width."""
+        """Return `a - b`, modulo 2^width."""
         return arith.subi(self.value(a), self.value(b))
 
     def conj(self, a: Any, b: Any) -> Any:
-        """Bitwise and."""
+        """Return the bitwise and."""
         return arith.andi(self.value(a), self.value(b))
 
     def disj(self, a: Any, b: Any) -> Any:
-        """Bitwise or."""
+        """Return the bitwise or."""
         return arith.ori(self.value(a), self.value(b))
 
     def shl(self, a: Any, bits: int) -> Any:
-        """`a << bits`."""
+        """Return `a << bits`."""
         return arith.shli(self.value(a), self.value(bits)) if bits else self.value(a)
 
     def shr(self, a: Any, bits: int) -> Any:
-        """`a >> bits`, zeros shifted in."""
+        """Return `a >> bits`, zeros shifted in."""
         return arith.shrui(self.value(a), self.value(bits)) if bits else self.value(a)
 
     def compare(self, predicate: Any, a: Any, b: Any) -> Any:
-        """i1, or a vector of it."""
+        """Return an i1, or a vector of it."""
         return arith.cmpi(predicate, self.value(a), self.value(b))
 
     def equal(self, a: Any, b: Any) -> Any:
-        """`a == b`."""
+        """Return `a == b`."""
         return self.compare(arith.CmpIPredicate.eq, a, b)
 
     def above(self, a: Any, b: Any) -> Any:
-        """`a > b`, unsigned."""
+        """Return `a > b`, unsigned."""
         return self.compare(arith.CmpIPredicate.ugt, a, b)
 
     def below(self, a: Any, b: Any) -> Any:
-        """`a < b`, unsigned."""
+        """Return `a < b`, unsigned."""
         return self.compare(arith.CmpIPredicate.ult, a, b)
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:
-        """`condition ? a : b`."""
+        """Return `condition ? a : b`."""
         return arith.select(condition, self.value(a), self.value(b))
 
 
@@ -166,12 +167,12 @@ def known_index(value: ir.Value | int) -> int | None:
 
 
 def number(value: float) -> Any:
-    """A constant f64."""
+    """Return a constant f64."""
     return constant(ir.F64Type.get(), value)
 
 
 def as_number(value: Any) -> Any:
-    """An index as an f64."""
+    """Return an index as an f64."""
     as_integer = arith.index_cast(ir.IntegerType.get_signless(64), value)
     return arith.uitofp(ir.F64Type.get(), as_integer)
 
@@ -184,7 +185,7 @@ def times(value: Any, factor: int) -> Any:
 
 
 def dim(value: Any, axis: int) -> Any:
-    """The size of a buffer along an axis, as an index."""
+    """Return the size of a buffer along an axis, as an index."""
     if not value.type.is_dynamic_dim(axis):
         return index(value.type.get_dim_size(axis))
     if not isinstance(value.owner, ir.Block) and value.owner.name == "memref.alloc":
@@ -206,9 +207,9 @@ def fold_known(answers: Mapping[Any, bool]) -> None:
     body = next(iter(answers)).block
     for op, holds in answers.items():
         _replace(op, holds)
-    for op in [each.operation for each in body.operations]:
-        if op.name == "arith.select" and (known := known_condition(op.operands[0])) is not None:
-            replace_op(op, op.operands[1 if known else 2])
+    for op in [op.operation for op in body.operations]:
+        if op.name == "arith.select" and (condition := known_condition(op.operands[0])) is not None:
+            replace_op(op, op.operands[1 if condition else 2])
         elif op.name in _LOGIC and str(op.results[0].type) == "i1":
             _fold_logic(op)
     _erase_unused(body)
@@ -231,14 +232,14 @@ def _fold_logic(op: Any) -> None:
     """Replace the result of a logic op with a known operand by that operand or the other one."""
     deciding = op.name == "arith.ori"
     for value, other in (tuple(op.operands), tuple(op.operands)[::-1]):
-        known = known_condition(value)
-        if known is not None:
-            replace_op(op, value if known == deciding else other)
+        condition = known_condition(value)
+        if condition is not None:
+            replace_op(op, value if condition == deciding else other)
             return
 
 
 def _erase_unused(body: Any) -> None:
-    for op in reversed([each.operation for each in body.operations]):
+    for op in reversed([op.operation for op in body.operations]):
         is_pure = op.name.startswith(("arith.", "math.", "linalg.index"))
         if is_pure and not any(True for result in op.results for _ in result.uses):
             op.erase()
@@ -272,8 +273,8 @@ def part_along(buffer: Any, axis: int, first: Any, length: Any) -> Any:
     shape: list[int] = list(type_.shape)
     shape[axis] = length if is_static else dynamic
     sizes = [
-        length if at == axis else dim(buffer, at)
-        for at, size in enumerate(shape)
+        length if number == axis else dim(buffer, number)
+        for number, size in enumerate(shape)
         if size == dynamic
     ]
     begin = unknown

@@ -12,12 +12,12 @@ from .walking import producer
 
 def maps_of(op: Any) -> list[Any]:
     """Return the indexing map of each operand, those of the outputs last."""
-    return [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    return [ir.AffineMapAttr(map_).value for map_ in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
 def parallel_loops(op: Any) -> tuple[bool, ...]:
     """Return for each loop of a `linalg.generic`, outermost first, whether it is parallel."""
-    return tuple("parallel" in str(one) for one in ir.ArrayAttr(op.attributes["iterator_types"]))
+    return tuple("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
 
 
 def extents_of(op: Any) -> dict[int, int | None]:
@@ -25,7 +25,7 @@ def extents_of(op: Any) -> dict[int, int | None]:
 
     A loop that no operand has as a plain index is left out.
     """
-    found: dict[int, int | None] = {}
+    extents: dict[int, int | None] = {}
     for value, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(value.type, ir.ShapedType):
             continue
@@ -33,9 +33,9 @@ def extents_of(op: Any) -> dict[int, int | None]:
         for axis, result in enumerate(map_.results):
             if isinstance(result, ir.AffineDimExpr):
                 size = None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
-                if found.get(result.position) is None:
-                    found[result.position] = size
-    return found
+                if extents.get(result.position) is None:
+                    extents[result.position] = size
+    return extents
 
 
 def sizes_in(type_: Any) -> list[int | None]:
@@ -114,22 +114,22 @@ def inside(value: Any, body: Any) -> Any:
     return op if op is not None and op.block == body else None
 
 
-def computed_anew(value: Any, body: Any, known: dict[Any, Any]) -> Any:
+def computed_anew(value: Any, body: Any, replacements: dict[Any, Any]) -> Any:
     """Compute a value of a body once more at the insertion point, and return it.
 
     Args:
         value: a value of the body; one from outside is returned as it is.
         body: the block.
-        known: the values that replace those of the body; each new one is added.
+        replacements: the values of those of the body; each new one is added.
     """
-    if value in known:
-        return known[value]
+    if value in replacements:
+        return replacements[value]
     op = inside(value, body)
     if op is None:
         return value
-    operands = [computed_anew(operand, body, known) for operand in op.operands]
+    operands = [computed_anew(operand, body, replacements) for operand in op.operands]
     clone = op.clone()
-    for place, operand in enumerate(operands):
-        clone.operands[place] = operand
-    known.update(zip(op.results, clone.results, strict=True))
-    return known[value]
+    for number, operand in enumerate(operands):
+        clone.operands[number] = operand
+    replacements.update(zip(op.results, clone.results, strict=True))
+    return replacements[value]

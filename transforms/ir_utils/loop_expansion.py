@@ -44,20 +44,22 @@ class LoopExpansion:
     sizes: tuple[tuple[Number, ...], ...]
 
     @classmethod
-    def of(cls, op: Any, at: int, groups: Groups, sizes: Sequence[Number]) -> LoopExpansion | None:
-        """The expansion that gives an operand other sizes; None where it cannot be done."""
+    def of(
+        cls, op: Any, operand: int, groups: Groups, sizes: Sequence[Number]
+    ) -> LoopExpansion | None:
+        """Return the expansion that gives an operand other sizes; None where it cannot be done."""
         maps = maps_of(op)
-        if not maps[at].results or not all(map_.is_projected_permutation for map_ in maps):
+        if not maps[operand].results or not all(map_.is_projected_permutation for map_ in maps):
             return None
-        loops: list[tuple[Number, ...]] = [()] * maps[at].n_dims
-        for index, group in zip(maps[at].results, groups, strict=True):
+        loops: list[tuple[Number, ...]] = [()] * maps[operand].n_dims
+        for index, group in zip(maps[operand].results, groups, strict=True):
             if len(group) > 1:
                 loops[ir.AffineDimExpr(index).position] = tuple(sizes[axis] for axis in group)
-        made = cls(op, tuple(loops))
-        is_possible = made._has_plain_positions() and all(
-            made._fits(value, map_) for value, map_ in zip(op.operands, maps, strict=True)
+        expansion = cls(op, tuple(loops))
+        is_possible = expansion._has_plain_positions() and all(
+            expansion._fits(value, map_) for value, map_ in zip(op.operands, maps, strict=True)
         )
-        return made if is_possible else None
+        return expansion if is_possible else None
 
     def _fits(self, value: Any, map_: Any) -> bool:
         """Return whether the sizes of an operand are those that its type says, open or not."""
@@ -74,31 +76,31 @@ class LoopExpansion:
     def _has_plain_positions(self) -> bool:
         """Return whether positions along the expanded loops, if asked for, are linear."""
         return all(
-            all(isinstance(size, int) for size in self.sizes[loop_of(each)])
-            for each in operations(self.op, {"linalg.index"})
+            all(isinstance(size, int) for size in self.sizes[loop_of(position)])
+            for position in operations(self.op, {"linalg.index"})
         )
 
     def groups(self, map_: Any) -> list[list[int]]:
-        """The axes that each axis of an operand becomes."""
+        """Return the axes that each axis of an operand becomes."""
         counts = [max(1, len(self.sizes[loop])) for loop in _loops(map_)]
         return [
             list(range(end - count, end))
             for count, end in zip(counts, accumulate(counts), strict=True)
         ]
 
-    def build(self, given: Mapping[int, Any], note: Callable[[Any], Any] = _same) -> Any:
+    def build(self, expanded: Mapping[int, Any], note: Callable[[Any], Any] = _same) -> Any:
         """Build the op on expanded operands, with the body of the old one.
 
         Args:
-            given: operands that are there already.
+            expanded: operands that are there already, by their numbers.
             note: takes note of the expansions of the others, and gives them back.
         """
         op, maps = self.op, maps_of(self.op)
         first = [0, *accumulate(max(1, len(sizes)) for sizes in self.sizes)]
         dims = [range(*ends) for ends in pairwise(first)]
         operands = [
-            given[at] if at in given else self._expanded(value, map_, note)
-            for at, (value, map_) in enumerate(zip(op.operands, maps, strict=True))
+            expanded[number] if number in expanded else self._expanded(value, map_, note)
+            for number, (value, map_) in enumerate(zip(op.operands, maps, strict=True))
         ]
         new_maps = [
             ir.AffineMap.get(
@@ -122,8 +124,8 @@ class LoopExpansion:
             regions=1,
             loc=op.location,
         )
-        for each in operations(op, {"linalg.index"}):
-            self._move_position(each, dims[loop_of(each)])
+        for position in operations(op, {"linalg.index"}):
+            self._move_position(position, dims[loop_of(position)])
         op.regions[0].blocks[0].append_to(new.regions[0])
         return new
 
@@ -145,8 +147,8 @@ class LoopExpansion:
             index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dims[0])
             return
         linear: Any = ir.AffineConstantExpr.get(0)
-        for place, size in enumerate(sizes):
-            linear = linear * size + ir.AffineDimExpr.get(place)
+        for dim, size in enumerate(sizes):
+            linear = linear * size + ir.AffineDimExpr.get(dim)
         with index.location, ir.InsertionPoint(index):
             positions = [linalg.IndexOp(dim).result for dim in dims]
             map_ = ir.AffineMap.get(len(dims), 0, [linear])

@@ -8,8 +8,9 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.runtime.callbacks import PREFIX
-from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.walking import functions
+
+from .arithmetic import constant
+from .walking import functions
 
 STATUS = "linalg_ext.status"
 """Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
@@ -32,7 +33,7 @@ It is then given, where its status goes out, what has loops shared.
 
 
 def functions_with_status(module: ir.Operation) -> list[Any]:
-    """The function that takes a status, and those that return that of a part of its work."""
+    """Return the function that takes a status, and those that return that of a part of its work."""
     entry = entry_with_status(module)
     if entry is None:
         return []
@@ -40,7 +41,7 @@ def functions_with_status(module: ir.Operation) -> list[Any]:
 
 
 def entry_with_status(module: ir.Operation) -> Any | None:
-    """The function that takes a status, or None.
+    """Return the function that takes a status, or None.
 
     Raises:
         LoweringError: its last argument is not a `memref<1xi64>`.
@@ -103,8 +104,8 @@ class Functions:
         }
 
     def known(self, key: object) -> str | None:
-        """The name of the function that was made for an equal key; None where none was."""
-        return next((name for made, name in self._made if made == key), None)
+        """Return the name of the function that was made for an equal key; None where none was."""
+        return next((name for known_key, name in self._made if known_key == key), None)
 
     def add(self, key: object, plan: object, write: Callable[[str], str]) -> str:
         """Make a function, and name it.
@@ -161,10 +162,10 @@ class Functions:
         location = _fused([op.location for op in ops])
         with location, ir.InsertionPoint(ops[0]):
             func.CallOp([], ir.FlatSymbolRefAttr.get(name), list(operands))
-        known = self._locations.setdefault(name, [])
-        if _CAN_LOCATE and location not in known:
-            known.append(location)
-            _locate(self._functions[name], _fused(known))
+        locations = self._locations.setdefault(name, [])
+        if _CAN_LOCATE and location not in locations:
+            locations.append(location)
+            _locate(self._functions[name], _fused(locations))
 
 
 def declare(module: ir.Operation, text: str) -> bool:
@@ -181,12 +182,12 @@ def declare(module: ir.Operation, text: str) -> bool:
     parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
     ops = [op.operation for op in parsed.body.operations]
     names = [ir.StringAttr(op.attributes["sym_name"]).value for op in ops]
-    taken = [name in symbols for name in names]
-    for op, name, is_taken in zip(ops, names, taken, strict=True):
+    are_taken = [name in symbols for name in names]
+    for op, name, is_taken in zip(ops, names, are_taken, strict=True):
         if is_taken and not _is_declared_as(op, symbols[name].operation):
             return False
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        for op, is_taken in zip(ops, taken, strict=True):
+        for op, is_taken in zip(ops, are_taken, strict=True):
             if not is_taken:
                 op.clone()
     return True
@@ -200,8 +201,8 @@ def _is_declared_as(function: ir.Operation, other: ir.Operation) -> bool:
 
 
 def _fused(locations: Sequence[ir.Location]) -> ir.Location:
-    first, *others = dict.fromkeys(locations)
-    return ir.Location.fused([first, *others]) if others else first
+    first, *rest = dict.fromkeys(locations)
+    return ir.Location.fused([first, *rest]) if rest else first
 
 
 def _locate(function: ir.Operation, location: ir.Location) -> None:

@@ -18,7 +18,7 @@ _SCALARS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
 
 
 def taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
-    """The values that the body of a loop uses and that are defined around it."""
+    """Return the values that the body of a loop uses and that are defined around it."""
     own: set[ir.Value] = set(loop.regions[0].blocks[0].arguments)
     used: dict[ir.Value, None] = {}
 
@@ -58,13 +58,13 @@ class Part(NamedTuple):
 
 
 def outermost_loops(function: ir.Operation) -> list[ir.Operation]:
-    """The outermost loops that give no values."""
+    """Return the outermost loops that give no values."""
     ops = (op.operation for block in function.regions[0].blocks for op in block.operations)
     return [op for op in ops if op.name == "scf.for" and not len(op.results)]
 
 
 def part_of(loop: ir.Operation) -> Part | None:
-    """A loop as a function; None where that cannot take what the loop takes from outside."""
+    """Return a loop as a function; None where that cannot take what the loop takes from outside."""
     return part_of_ops([loop], dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
 
 
@@ -74,7 +74,7 @@ def part_of_ops(
     returned: Sequence[ir.Value] = (),
     stem: str = STEM,
 ) -> Part | None:
-    """Ops as a function; None where that cannot take what they take from outside.
+    """Copy ops into a function; return None where no call can take their outside values.
 
     Args:
         ops: in their order.

@@ -65,8 +65,8 @@ def copy_of(value: ir.Value) -> ir.Value:
     op = producer(value)
     operands = list(map(copy_of, op.operands))
     copy = op.clone().operation
-    for at, operand in enumerate(operands):
-        copy.operands[at] = operand
+    for number, operand in enumerate(operands):
+        copy.operands[number] = operand
     result: ir.Value = copy.results[0]
     return result
 
@@ -85,12 +85,12 @@ class Line:
         self.taken: list[list[Any]] = [[] for _ in self.ops]
         self._numbers: dict[Hashable, int] = {}
         pairs = zip(self.ops, self.taken, strict=True)
-        self.shapes = [self._number(_shape(op, taken, {})) for op, taken in pairs]
+        self.shapes = [self._number(_shape(op, operands, {})) for op, operands in pairs]
         self._given: dict[Any, tuple[int, int]] = {}
         """The place of the op that gives a value, and the value's number among the results."""
-        for at, op in enumerate(self.ops):
+        for position, op in enumerate(self.ops):
             for number, value in enumerate(op.results):
-                self._given[value] = at, number
+                self._given[value] = position, number
         self._constants: dict[Any, int | None] = {}
 
     def _number(self, shape: Hashable) -> int:
@@ -98,8 +98,8 @@ class Line:
 
     def place_of(self, value: Any) -> int | None:
         """Return the position of the op that gives a value; None for any other value."""
-        given = self._given.get(value)
-        return None if given is None else given[0]
+        origin = self._given.get(value)
+        return None if origin is None else origin[0]
 
     def key_of(self, run: Run) -> Hashable:
         """Return all that a run is, but for the names of the values that it takes from outside.
@@ -110,16 +110,17 @@ class Line:
         outside: dict[Any, int] = {}
 
         def name(value: Any) -> Hashable:
-            given = self._given.get(value)
-            if given is not None and run.start <= given[0] < run.stop:
-                return "own", given[0] - run.start, given[1]
-            constant = None if given is not None else self._constant(value)
+            origin = self._given.get(value)
+            if origin is not None and run.start <= origin[0] < run.stop:
+                return "own", origin[0] - run.start, origin[1]
+            constant = None if origin is not None else self._constant(value)
             if constant is not None:
                 return "constant", constant
             return "outside", outside.setdefault(value, len(outside))
 
         return tuple(
-            (self.shapes[at], *map(name, self.taken[at])) for at in range(run.start, run.stop)
+            (self.shapes[position], *map(name, self.taken[position]))
+            for position in range(run.start, run.stop)
         )
 
     def _constant(self, value: Any) -> int | None:
@@ -134,24 +135,26 @@ class Line:
         before = run.start - (run.stop - run.start)
 
         def link(value: Any) -> Link:
-            given = self._given.get(value)
-            if given is not None and run.start <= given[0] < run.stop:
-                return FromStep(given[0] - run.start, given[1])
-            if given is not None and before <= given[0] < run.start:
-                return FromBefore(given[0] - before, given[1])
-            constant = None if given is not None else self._constant(value)
+            origin = self._given.get(value)
+            if origin is not None and run.start <= origin[0] < run.stop:
+                return FromStep(origin[0] - run.start, origin[1])
+            if origin is not None and before <= origin[0] < run.start:
+                return FromBefore(origin[0] - before, origin[1])
+            constant = None if origin is not None else self._constant(value)
             return FromOutside(value if constant is None else constant)
 
-        return tuple([link(value) for taken in self.taken[run.start : run.stop] for value in taken])
+        return tuple(
+            [link(value) for operands in self.taken[run.start : run.stop] for value in operands]
+        )
 
     def outside(self, run: Run) -> list[Any]:
         """Return the values that a run takes from outside, constants included, in order."""
-        found = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
-        return [value for value in found if not self._is_own(value, run)]
+        operands = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
+        return [value for value in operands if not self._is_own(value, run)]
 
     def _is_own(self, value: Any, run: Run) -> bool:
-        at = self.place_of(value)
-        return at is not None and run.start <= at < run.stop
+        position = self.place_of(value)
+        return position is not None and run.start <= position < run.stop
 
 
 @dataclass(frozen=True, order=True)
@@ -193,19 +196,19 @@ def shape_of(op: Any) -> Hashable:
     return _shape(op, [], {})
 
 
-def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
-    """Return an op without the values that it takes from outside, which are added to `taken`.
+def _shape(op: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
+    """Return an op without the values that it takes from outside, which are added to `outside`.
 
     Args:
         op: whose shape it is.
-        taken: receives the values from outside.
+        outside: receives the values from outside.
         own: numbers of the values that are defined in the op around it.
     """
     operands: list[Hashable] = []
     for value in op.operands:
         number = own.get(value) if own else None
         if number is None:
-            taken.append(value)
+            outside.append(value)
             operands.append(value.type)
         else:
             operands.append(number)
@@ -215,7 +218,7 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
         blocks = list(region.blocks)
         for argument in (argument for block in blocks for argument in block.arguments):
             own[argument] = len(own)
-        regions.append(tuple([_block(block, taken, own, blocks) for block in blocks]))
+        regions.append(tuple([_block(block, outside, own, blocks) for block in blocks]))
     return (
         name,
         str(op.location) if name in _CAN_FAIL else None,
@@ -234,11 +237,11 @@ def _constant(value: Any) -> Hashable:
     return shape_of(op), tuple(map(_constant, op.operands))
 
 
-def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
+def _block(block: Any, outside: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
     shapes: list[Hashable] = []
-    for each in block.operations:
-        op = each.operation
-        shapes.append(_shape(op, taken, own))
+    for op_view in block.operations:
+        op = op_view.operation
+        shapes.append(_shape(op, outside, own))
         if len(blocks) > 1:
             shapes += [blocks.index(to) for to in op.successors]
         for result in op.results:
@@ -267,12 +270,12 @@ def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> 
     waiting = [Run(0, len(line.ops))]
     while waiting:
         part = waiting.pop()
-        found = most_repeated(line, part, is_seam, least)
-        if not found:
+        runs = most_repeated(line, part, is_seam, least)
+        if not runs:
             continue
-        waiting += [Run(part.start, found[0].start), Run(found[-1].stop, part.stop)]
+        waiting += [Run(part.start, runs[0].start), Run(runs[-1].stop, part.stop)]
         groups: dict[Hashable, list[Run]] = {}
-        for run in found:
+        for run in runs:
             groups.setdefault(line.key_of(run), []).append(run)
         yield from (group for group in groups.values() if len(group) > 1)
 
@@ -299,10 +302,10 @@ def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
     """Return the distances at which shapes recur, the commonest first, or multiples of them."""
     last: dict[int, int] = {}
     distances: Counter[int] = Counter()
-    for at, shape in enumerate(shapes.tolist()):
+    for position, shape in enumerate(shapes.tolist()):
         if shape in last:
-            distances[at - last[shape]] += 1
-        last[shape] = at
+            distances[position - last[shape]] += 1
+        last[shape] = position
     common = [distance * -(-least // distance) for distance, _ in distances.most_common()]
     return list(dict.fromkeys(common))[:_MOST_PERIODS]
 

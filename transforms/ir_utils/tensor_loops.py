@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.generics import iterators
-from linalg_ext.transforms.ir_utils.walking import replace_operands
+
+from .arithmetic import index
+from .generics import iterators
+from .walking import replace_operands
 
 
 def as_index(value: Any) -> Any:
-    """An integer of any type, read as signed, as an index."""
+    """Return an integer of any type, read as signed, as an index."""
     if isinstance(value.type, ir.IndexType):
         return value
     return arith.index_cast(ir.IndexType.get(), value)
 
 
 def add(left: Any, right: Any) -> Any:
-    """`left + right`; a number where both are."""
+    """Return `left + right`; a number where both are."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     return arith.addi(index(left), index(right))
 
 
 def sub(left: Any, right: Any) -> Any:
-    """`left - right`; a number where both are."""
+    """Return `left - right`; a number where both are."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
     return arith.subi(index(left), index(right))
 
 
 def mul(left: Any, right: Any) -> Any:
-    """`left * right`, each a number or a value."""
+    """Return `left * right`; a number where both are."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
     return arith.muli(index(left), index(right))
 
 
 def compare(predicate: str, left: Any, right: Any) -> Any:
-    """`arith.cmpi` of indices or of values, by the name of its predicate."""
+    """Build an `arith.cmpi` of indices or values, by the name of its predicate."""
     return arith.cmpi(getattr(arith.CmpIPredicate, predicate), index(left), index(right))
 
 
@@ -51,8 +53,13 @@ def size_of(value: Any, axis: int) -> Any:
     return value.type.get_dim_size(axis)
 
 
+def sizes_of(value: Any) -> list[Any]:
+    """Return all sizes of a tensor; see `size_of`."""
+    return [size_of(value, axis) for axis in range(ir.RankedTensorType(value.type).rank)]
+
+
 def empty_like(type_: Any, sizes: Sequence[Any]) -> Any:
-    """A tensor of sizes, with the elements of a type, that is to be written."""
+    """Return a tensor of sizes, with the elements of a type, that is to be written."""
     return tensor.empty(list(sizes), type_.element_type)
 
 
@@ -62,7 +69,7 @@ def counted(
     carried: Sequence[Any],
     body: Callable[[Any, list[Any]], Sequence[Any]],
 ) -> list[Any]:
-    """`scf.for` from `lower` up to `upper`: the body makes the carried values new."""
+    """Build an `scf.for` from `lower` up to `upper`; the body gives the next carried values."""
     loop = scf.ForOp(index(lower), index(upper), index(1), list(carried))
     with ir.InsertionPoint(loop.body):
         scf.YieldOp(list(body(loop.induction_variable, list(loop.inner_iter_args))))
@@ -75,7 +82,7 @@ def either(
     if_false: Callable[[], list[Any]],
     like: Sequence[Any],
 ) -> list[Any]:
-    """`scf.if` of branches that are built by functions; gives values of the types of others."""
+    """Build an `scf.if` whose branches give values of the types of `like`."""
     branch: Any = scf.IfOp(condition, [value.type for value in like], has_else=True)
     for block, build in ((branch.then_block, if_true), (branch.else_block, if_false)):
         with ir.InsertionPoint(block):
@@ -87,13 +94,16 @@ def nest(
     bounds: Sequence[Any],
     carried: Sequence[Any],
     body: Callable[[list[Any], list[Any]], Sequence[Any]],
-    at: Sequence[Any] = (),
+    indices: Sequence[Any] = (),
 ) -> list[Any]:
-    """Loops from 0 to each bound around `body(places, carried)`, whose results are carried on."""
-    if len(at) == len(bounds):
-        return list(body(list(at), list(carried)))
+    """Build loops from 0 to each bound around `body(indices, carried)`, which gives the next."""
+    if len(indices) == len(bounds):
+        return list(body(list(indices), list(carried)))
     return counted(
-        0, bounds[len(at)], carried, lambda place, inner: nest(bounds, inner, body, [*at, place])
+        0,
+        bounds[len(indices)],
+        carried,
+        lambda position, inner: nest(bounds, inner, body, [*indices, position]),
     )
 
 
@@ -103,7 +113,7 @@ def parallel_generic(
     maps: Sequence[Any],
     body: Callable[[Sequence[Any]], Any],
 ) -> Any:
-    """`linalg.generic` that writes each element of `output` once; maps are those of the inputs."""
+    """Build a `linalg.generic` that writes each element of `output` once, by the inputs' maps."""
     generic = _generic(inputs, [output], maps, lambda *elements: [body(elements)])
     return generic.results[0]
 
@@ -111,7 +121,7 @@ def parallel_generic(
 def elementwise(
     inputs: Sequence[Any], outputs: Sequence[Any], body: Callable[..., Sequence[Any]]
 ) -> Any:
-    """`linalg.generic` that makes the elements of outputs new from those of all operands.
+    """Build a `linalg.generic` that computes outputs element by element from all operands.
 
     The operands are tensors of one shape, or buffers of one.
     """
@@ -128,20 +138,20 @@ def _generic(
     operands, rank = [*inputs, *outputs], outputs[0].type.rank
     all_maps = [*maps, *[ir.AffineMap.get_identity(rank)] * len(outputs)]
     generic = linalg.GenericOp(
-        [each.type for each in outputs if isinstance(each.type, ir.RankedTensorType)],
+        [init.type for init in outputs if isinstance(init.type, ir.RankedTensorType)],
         list(inputs),
         list(outputs),
         ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
         iterators(["parallel"] * rank),
     )
-    block = generic.regions[0].blocks.append(*(each.type.element_type for each in operands))
+    block = generic.regions[0].blocks.append(*(operand.type.element_type for operand in operands))
     with ir.InsertionPoint(block):
         linalg.YieldOp(list(body(*block.arguments)))
     return generic.operation
 
 
 def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
-    """A tensor whose dimensions are in another order, in the place of `init`."""
+    """Return a tensor whose dimensions are in another order, in the place of `init`."""
     # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.
     dims = [ir.AffineDimExpr.get(permutation.index(axis)) for axis in range(len(permutation))]
     map_ = ir.AffineMap.get(len(permutation), 0, dims)
@@ -149,15 +159,15 @@ def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
 
 
 def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
-    """The ops of a block copied to the insertion point, its arguments replaced; what it yields."""
-    known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
+    """Copy the ops of a block to the insertion point with other arguments; return its yield."""
+    replacements: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
 
     *ops, last = list(block.operations)
     for op in ops:
         copy = op.operation.clone().operation
-        replace_operands(copy, known)
-        known.update(zip(op.operation.results, copy.results, strict=True))
-    return [known.get(value, value) for value in last.operation.operands]
+        replace_operands(copy, replacements)
+        replacements.update(zip(op.operation.results, copy.results, strict=True))
+    return [replacements.get(value, value) for value in last.operation.operands]
 
 
 class Demands:
@@ -168,56 +178,53 @@ class Demands:
         self._held: list[Any] = []
 
     def equal(self, left: Any, right: Any) -> None:
-        """Two sizes are equal; where both are known, that was checked before."""
+        """Require that two sizes are equal, unless both are known and were checked before."""
         if not (isinstance(left, int) and isinstance(right, int)):
             self.holds(compare("eq", left, right))
 
     def at_least(self, left: Any, right: Any) -> None:
-        """A size is no less than another; where both are known, that was checked before."""
+        """Require that a size is no less than another, unless both are known."""
         if not (isinstance(left, int) and isinstance(right, int)):
             self.holds(compare("sge", left, right))
 
     def holds(self, condition: Any) -> None:
-        """A condition, of type i1."""
+        """Require a condition, of type i1."""
         self._held.append(condition)
 
     def emit(self) -> None:
         """Assert all of it, at the insertion point."""
         if not self._held:
             return
-        all_hold, *others = self._held
-        for other in others:
-            all_hold = arith.andi(all_hold, other)
-        cf.AssertOp(all_hold, self._message)
+        cf.AssertOp(functools.reduce(arith.andi, self._held), self._message)
 
 
 def extract_slice(
     source: Any, offsets: Sequence[Any], sizes: Sequence[Any], dropped: Collection[int] = ()
 ) -> Any:
-    """`tensor.extract_slice` of step 1, without the dimensions of size 1 that are dropped."""
+    """Build a `tensor.extract_slice` of step 1 that drops some dimensions of size 1."""
     dynamic = ir.ShapedType.get_dynamic_size()
-    kept = [
+    shape = [
         size if isinstance(size, int) else dynamic
         for axis, size in enumerate(sizes)
         if axis not in dropped
     ]
-    type_ = ir.RankedTensorType.get(kept, source.type.element_type)
+    type_ = ir.RankedTensorType.get(shape, source.type.element_type)
     return tensor.ExtractSliceOp(type_, source, *_geometry(offsets, sizes)).result
 
 
 def insert_slice(source: Any, into: Any, offsets: Sequence[Any], sizes: Sequence[Any]) -> Any:
-    """`tensor.insert_slice` of step 1; the source may lack dimensions of size 1."""
+    """Build a `tensor.insert_slice` of step 1; the source may lack dimensions of size 1."""
     return tensor.InsertSliceOp(source, into, *_geometry(offsets, sizes)).result
 
 
 def _geometry(offsets: Sequence[Any], sizes: Sequence[Any]) -> tuple[Any, ...]:
-    at = ir.ShapedType.get_dynamic_stride_or_offset()
-    of = ir.ShapedType.get_dynamic_size()
+    dynamic_offset = ir.ShapedType.get_dynamic_stride_or_offset()
+    dynamic_size = ir.ShapedType.get_dynamic_size()
     return (
         [offset for offset in offsets if not isinstance(offset, int)],
         [size for size in sizes if not isinstance(size, int)],
         [],
-        [offset if isinstance(offset, int) else at for offset in offsets],
-        [size if isinstance(size, int) else of for size in sizes],
+        [offset if isinstance(offset, int) else dynamic_offset for offset in offsets],
+        [size if isinstance(size, int) else dynamic_size for size in sizes],
         [1] * len(sizes),
     )

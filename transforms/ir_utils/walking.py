@@ -23,31 +23,31 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
     They are in the order of the text, an operation before those in its regions. The list is made
     before anything is changed: a caller may erase an operation once it is done with it.
     """
-    found: list[Any] = []
+    ops: list[Any] = []
     advance = ir.WalkResult.ADVANCE
 
     # Most of what passes do is to look for ops: this is called for each op of a module.
     def visit(op: Any) -> Any:
         if op.name in names:
-            found.append(op)
+            ops.append(op)
         return advance
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ops
 
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
     """Return the operations in `root` for which `keep` is true, in the order of `operations`."""
-    found: list[Any] = []
+    ops: list[Any] = []
     advance = ir.WalkResult.ADVANCE
 
     def visit(op: Any) -> Any:
         if keep(op):
-            found.append(op)
+            ops.append(op)
         return advance
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ops
 
 
 def count_operations(root: Any) -> int:
@@ -85,20 +85,12 @@ def ancestor_in(block: Any, op: Any) -> Any | None:
 
 def first_of(ops: Iterable[Any]) -> Any:
     """Return the op that comes first of ops of one block."""
-    found, *others = ops
-    for op in others:
-        if op.is_before_in_block(found):
-            found = op
-    return found
+    return functools.reduce(lambda first, op: op if op.is_before_in_block(first) else first, ops)
 
 
 def last_of(ops: Iterable[Any]) -> Any:
     """Return the op that comes last of ops of one block."""
-    found, *others = ops
-    for op in others:
-        if found.is_before_in_block(op):
-            found = op
-    return found
+    return functools.reduce(lambda last, op: op if last.is_before_in_block(op) else last, ops)
 
 
 def is_unused(value: Any) -> bool:
@@ -117,9 +109,9 @@ def replace_operands(op: Any, new: Mapping[Any, Any]) -> None:
     """Replace operands of `op` and of all operations nested in it by new values."""
 
     def visit(inner: Any) -> Any:
-        for place, value in enumerate(inner.operands):
+        for number, value in enumerate(inner.operands):
             if value in new:
-                inner.operands[place] = new[value]
+                inner.operands[number] = new[value]
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
@@ -181,12 +173,12 @@ def replace_each(name: str, ops: Iterable[Any], build: Build) -> Report:
     for op in ops:
         report.matched[op.name] += 1
         with op.location, ir.InsertionPoint(op):
-            made = build(op)
-        if isinstance(made, str):
-            report.leave(op.name, made)
-        elif made is not None:
+            replacement = build(op)
+        if isinstance(replacement, str):
+            report.leave(op.name, replacement)
+        elif replacement is not None:
             report.changed[op.name] += 1
-            replace_op(op, *(made if isinstance(made, list) else [made]))
+            replace_op(op, *(replacement if isinstance(replacement, list) else [replacement]))
     return report
 
 
@@ -212,7 +204,7 @@ def lowering_pass(name: str, *on: str) -> Callable[[Build], ModulePass]:
 
 def builds_of(*passes: ModulePass) -> Mapping[str, Build]:
     """Return the functions of lowering passes, by the names of the ops."""
-    return {op: build for each in passes for op, build in _BUILDS[each.pass_name].items()}
+    return {op: build for pass_ in passes for op, build in _BUILDS[pass_.pass_name].items()}
 
 
 _BUILDS: dict[str, dict[str, Build]] = {}

@@ -43,7 +43,7 @@ def _removed(op: Any) -> dict[int, tuple[int, int]]:
     low, high = (list(op.attributes[name]) for name in ("static_low", "static_high"))
     open_ = ir.ShapedType.get_dynamic_size()
     pairs = (
-        tuple(max(0, -each) if each != open_ else 0 for each in pair)
+        tuple(max(0, -amount) if amount != open_ else 0 for amount in pair)
         for pair in zip(low, high, strict=True)
     )
     return {axis: (first, last) for axis, (first, last) in enumerate(pairs) if first or last}
@@ -52,37 +52,37 @@ def _removed(op: Any) -> dict[int, tuple[int, int]]:
 def _cropped(op: Any) -> Any:
     source, result, removed = op.operands[0], op.results[0], _removed(op)
     axes = range(result.type.rank)
-    gone = [removed.get(axis, (0, 0)) for axis in axes]
-    sizes = [sub(size_of(source, axis), sum(gone[axis])) for axis in axes]
+    cropped = [removed.get(axis, (0, 0)) for axis in axes]
+    sizes = [sub(size_of(source, axis), sum(cropped[axis])) for axis in axes]
     if any(isinstance(size, int) and size <= 0 for size in sizes):
         if not result.type.has_static_shape:
             return (
                 "the source is cropped away, and the size of the result is known at run time only"
             )
         return _with_body_of(op, "tensor.generate", [], {})
-    part = extract_slice(source, [first for first, _ in gone], sizes)
+    part = extract_slice(source, [first for first, _ in cropped], sizes)
     amounts = {
-        name: ir.DenseI64ArrayAttr.get(_kept(op.attributes[name]))
+        name: ir.DenseI64ArrayAttr.get(_without_negative(op.attributes[name]))
         for name in ("static_low", "static_high")
     }
     return _with_body_of(op, OP, [part, *list(op.operands)[1:]], amounts)
 
 
-def _kept(amounts: Any) -> list[int]:
+def _without_negative(amounts: Any) -> list[int]:
     open_ = ir.ShapedType.get_dynamic_size()
-    return [each if each == open_ else max(0, each) for each in amounts]
+    return [amount if amount == open_ else max(0, amount) for amount in amounts]
 
 
 def _with_body_of(
     op: ir.Operation, name: str, operands: Sequence[Any], changed: Mapping[str, ir.Attribute]
 ) -> Any:
-    kept = {key: op.attributes[key] for key in op.attributes} if changed else {}
-    made = ir.Operation.create(
+    inherited = {key: op.attributes[key] for key in op.attributes} if changed else {}
+    replacement = ir.Operation.create(
         name,
         results=[result.type for result in op.results],
         operands=operands,
-        attributes={**kept, **changed},
+        attributes={**inherited, **changed},
         regions=1,
     )
-    op.regions[0].blocks[0].append_to(made.regions[0])
-    return made.result
+    op.regions[0].blocks[0].append_to(replacement.regions[0])
+    return replacement.result

@@ -106,10 +106,10 @@ def _apply(module: ir.Operation, name: str) -> None:
     try:
         apply_script(module, _SCRIPTS[name])
     except (ir.MLIRError, ValueError, RuntimeError) as error:
-        left = operations(module, {name})
+        failed = operations(module, {name})
         raise LoweringError(
             f"upstream cannot decompose this form of {name}",
-            where=place(left[0]) if left else None,
+            where=place(failed[0]) if failed else None,
             hint="write it as linalg.generic, tensor.pad and reshapes",
             diagnostics=[str(error)],
         ) from None

@@ -75,21 +75,21 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
         CrashError: one of upstream's passes died; this module is as before.
     """
     root = module.ir.operation
-    found = {op.name.partition(".")[0] for op in select(root, lambda op: _is_exported(op.name))}
-    for dialect in sorted(found & set(_PIPELINES)):
+    dialects = {op.name.partition(".")[0] for op in select(root, lambda op: _is_exported(op.name))}
+    for dialect in sorted(dialects & set(_PIPELINES)):
         try:
             run_pipeline(module, _PIPELINES[dialect], trusted=trusted)
         except IRError as error:
             raise _refused(error, dialect) from error
-    if not found:
+    if not dialects:
         return
-    left = select(module.ir.operation, lambda op: _is_exported(op.name))
-    # What stands in a body is refused with the op around it; a terminator is nobody's own word.
-    if left:
-        name = left[0].name
+    remaining = select(module.ir.operation, lambda op: _is_exported(op.name))
+    # The first op is an outermost one: the ops of its body are refused with it.
+    if remaining:
+        name = remaining[0].name
         raise LoweringError(
             f"{name} has no known lowering to linalg",
-            where=place(left[0]),
+            where=place(remaining[0]),
             hint=_HINTS.get(name, "write it with other ops before the module is exported"),
         )
 

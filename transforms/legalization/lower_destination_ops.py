@@ -20,10 +20,11 @@ alone. Those of linalg become generics first, as `linalg-ext-decompose-structure
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, scf, tensor
+from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import (
@@ -40,12 +41,15 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     as_index,
     compare,
     counted,
+    either,
+    empty_like,
     extract_slice,
     inlined,
     insert_slice,
     nest,
     parallel_generic,
     size_of,
+    sizes_of,
     sub,
 )
 from linalg_ext.transforms.ir_utils.walking import (
@@ -80,9 +84,8 @@ def lower_concatenate(op: ir.Operation) -> Any:
     asserted to fit: a slice that is too large would be written beyond the destination.
     """
     view = Concatenate.of(op)
-    along, rank = view.dimension, ir.ShapedType(view.init.type).rank
-    wanted = [size_of(view.init, axis) for axis in range(rank)]
-    shapes = [[size_of(value, axis) for axis in range(rank)] for value in view.inputs]
+    along, sizes = view.dimension, sizes_of(view.init)
+    rank, shapes = len(sizes), [sizes_of(value) for value in view.inputs]
     demands = Demands("linalg_ext.concatenate: the sizes of the inputs do not fit the destination")
     offsets: list[Any] = []
     total: Any = 0
@@ -91,15 +94,15 @@ def lower_concatenate(op: ir.Operation) -> Any:
         total = add(total, shape[along])
         for axis in range(rank):
             if axis != along:
-                demands.equal(shape[axis], wanted[axis])
-    demands.equal(total, wanted[along])
+                demands.equal(shape[axis], sizes[axis])
+    demands.equal(total, sizes[along])
     demands.emit()
     result: Any = view.init
     for value, shape, offset in zip(view.inputs, shapes, offsets, strict=True):
-        if 0 in shape or 0 in wanted:
+        if 0 in shape or 0 in sizes:
             continue  # upstream refuses a slice that begins at the end
-        places = [offset if axis == along else 0 for axis in range(rank)]
-        result = insert_slice(value, result, places, shape)
+        starts = [offset if axis == along else 0 for axis in range(rank)]
+        result = insert_slice(value, result, starts, shape)
     return result
 
 
@@ -123,42 +126,44 @@ def lower_dynamic_broadcast(op: ir.Operation) -> Any:
     reads the operand at 0 where its size is 1.
     """
     view = DynamicBroadcast.of(op)
-    operand, places = view.operand, view.broadcast_dimensions
+    operand, positions = view.operand, view.broadcast_dimensions
     rank = ir.ShapedType(view.init.type).rank
     demands = Demands(
         "linalg_ext.dynamic_broadcast_in_dim: the operand does not broadcast to the destination"
     )
     is_one: dict[int, Any] = {}
-    for axis, position in enumerate(places):
-        size, wanted = size_of(operand, axis), size_of(view.init, position)
+    for axis, position in enumerate(positions):
+        size, result_size = size_of(operand, axis), size_of(view.init, position)
         expands = view.expands(axis)
         if expands:
             demands.equal(size, 1)
         elif expands is False:
-            demands.equal(size, wanted)
+            demands.equal(size, result_size)
         else:
             is_one[axis] = compare("eq", size, 1)
-            demands.holds(arith.ori(is_one[axis], compare("eq", size, wanted)))
+            demands.holds(arith.ori(is_one[axis], compare("eq", size, result_size)))
     demands.emit()
     if not is_one:
         zero = ir.AffineConstantExpr.get(0)
         dims = [
             zero if view.expands(axis) else ir.AffineDimExpr.get(position)
-            for axis, position in enumerate(places)
+            for axis, position in enumerate(positions)
         ]
         map_ = ir.AffineMap.get(rank, 0, dims)
         return parallel_generic([operand], view.init, [map_], lambda arguments: arguments[0])
 
     def body(_: Any) -> Any:
         zero = index(0)
-        found = []
-        for axis, position in enumerate(places):
+        indices = []
+        for axis, position in enumerate(positions):
             if view.expands(axis):
-                found.append(zero)
+                indices.append(zero)
                 continue
-            here = linalg.IndexOp(position).result
-            found.append(arith.select(is_one[axis], zero, here) if axis in is_one else here)
-        return tensor.extract(operand, found)
+            loop_index = linalg.IndexOp(position).result
+            indices.append(
+                arith.select(is_one[axis], zero, loop_index) if axis in is_one else loop_index
+            )
+        return tensor.extract(operand, indices)
 
     return parallel_generic([], view.init, [], body)
 
@@ -200,8 +205,8 @@ def lower_gather(op: ir.Operation) -> Any:
             if dim >= count:
                 where.append(inside)
                 continue
-            given = arith.minsi(as_index(arguments[dim]), index(lasts[dim]))
-            first = arith.maxsi(given, index(0))
+            capped = arith.minsi(as_index(arguments[dim]), index(lasts[dim]))
+            first = arith.maxsi(capped, index(0))
             where.append(first if inside is None else add(first, inside))
         return tensor.extract(view.operand, where)
 
@@ -209,7 +214,7 @@ def lower_gather(op: ir.Operation) -> Any:
 
 
 def _last_places(view: Gather) -> list[Any]:
-    """The last place of a window along each dimension; that there is one is asserted."""
+    """Return the last place of a window along each dimension; that there is one is asserted."""
     demands = Demands(
         "linalg_ext.gather: a window is larger than the operand, or the sizes do not fit"
     )
@@ -260,23 +265,21 @@ def _gather(op: Any) -> Any:
     type_ = op.results[0].type
     dims = list(ir.DenseI64ArrayAttr(op.attributes["gather_dims"]))
     batch = indices.type.rank - 1
-    kept = _slice_positions(source.type.rank, dims, type_.rank - batch)
-    sizes = [
-        tensor.dim(indices, index(at))
-        if at < batch
-        else tensor.dim(source, index(kept[at - batch]))
-        for at in range(type_.rank)
-        if type_.is_dynamic_dim(at)
-    ]
-    shape = [_size(type_, at) for at in range(type_.rank)]
-    dynamic = iter(sizes)
-    empty = tensor.empty(
-        [next(dynamic) if one is None else one for one in shape], type_.element_type
-    )
+    slice_dims = _slice_positions(source.type.rank, dims, type_.rank - batch)
+    sizes = list(type_.shape)
+    for axis in filter(type_.is_dynamic_dim, range(type_.rank)):
+        sizes[axis] = (
+            tensor.dim(indices, index(axis))
+            if axis < batch
+            else tensor.dim(source, index(slice_dims[axis - batch]))
+        )
+    empty = empty_like(type_, sizes)
 
     def body(_: Any) -> Any:
-        at = [linalg.IndexOp(dim).result for dim in range(type_.rank)]
-        return tensor.extract(source, _coordinates(indices, dims, kept, at, source.type.rank))
+        loop_indices = [linalg.IndexOp(dim).result for dim in range(type_.rank)]
+        return tensor.extract(
+            source, _coordinates(indices, dims, slice_dims, loop_indices, source.type.rank)
+        )
 
     return parallel_generic([], empty, [], body)
 
@@ -286,13 +289,13 @@ def _scatter(op: Any) -> Any:
     dims = list(ir.DenseI64ArrayAttr(op.attributes["scatter_dims"]))
     batch = indices.type.rank - 1
     rank = target.type.rank
-    kept = _slice_positions(rank, dims, source.type.rank - batch)
+    slice_dims = _slice_positions(rank, dims, source.type.rank - batch)
 
-    def insert(at: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-        where = _coordinates(indices, dims, kept, at, rank)
-        return [tensor.insert(tensor.extract(source, at), into[0], where)]
+    def insert(loop_indices: Sequence[Any], into: Sequence[Any]) -> list[Any]:
+        where = _coordinates(indices, dims, slice_dims, loop_indices, rank)
+        return [tensor.insert(tensor.extract(source, loop_indices), into[0], where)]
 
-    bounds = [tensor.dim(source, index(at)) for at in range(source.type.rank)]
+    bounds = [tensor.dim(source, index(axis)) for axis in range(source.type.rank)]
     return nest(bounds, [target], insert)[0]
 
 
@@ -303,20 +306,20 @@ def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[in
 
 
 def _coordinates(
-    indices: Any, dims: Sequence[int], kept: Sequence[int], at: Sequence[Any], rank: int
+    indices: Any,
+    dims: Sequence[int],
+    slice_dims: Sequence[int],
+    loop_indices: Sequence[Any],
+    rank: int,
 ) -> list[Any]:
-    """Return the position in the whole of the element at `at` of the gathered or scattered one."""
-    batch = list(at[: indices.type.rank - 1])
+    """Return the index in the whole of an element of the gathered or scattered tensor."""
+    batch = list(loop_indices[: indices.type.rank - 1])
     where: list[Any] = [None] * rank
-    for dim, coordinate in zip(kept, at[len(batch) :], strict=True):
+    for dim, coordinate in zip(slice_dims, loop_indices[len(batch) :], strict=True):
         where[dim] = coordinate
     for position, dim in enumerate(dims):
         where[dim] = as_index(tensor.extract(indices, [*batch, index(position)]))
     return where
-
-
-def _size(type_: Any, at: int) -> int | None:
-    return None if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
 
 
 @lowering_pass("linalg-ext-lower-reverse", "linalg_ext.reverse")
@@ -339,8 +342,8 @@ def lower_reverse(op: ir.Operation) -> Any:
     reads the operand by `tensor.extract`.
     """
     view = Reverse.of(op)
-    operand, rank = view.operand, ir.ShapedType(view.operand.type).rank
-    sizes = [size_of(operand, axis) for axis in range(rank)]
+    operand, sizes = view.operand, sizes_of(view.operand)
+    rank = len(sizes)
     demands = Demands("linalg_ext.reverse: the operand and the destination are of other shapes")
     for axis, size in enumerate(sizes):
         demands.equal(size, size_of(view.init, axis))
@@ -351,10 +354,10 @@ def lower_reverse(op: ir.Operation) -> Any:
         return parallel_generic([operand], view.init, [map_], lambda arguments: arguments[0])
 
     def body(_: Any) -> Any:
-        places = [linalg.IndexOp(axis).result for axis in range(rank)]
+        indices = [linalg.IndexOp(axis).result for axis in range(rank)]
         for axis in view.dimensions:
-            places[axis] = sub(sub(sizes[axis], 1), places[axis])
-        return tensor.extract(operand, places)
+            indices[axis] = sub(sub(sizes[axis], 1), indices[axis])
+        return tensor.extract(operand, indices)
 
     return parallel_generic([], view.init, [], body)
 
@@ -413,11 +416,9 @@ class _ScatterLowering:
     def __init__(self, view: Scatter) -> None:
         self.view = view
         self.windows = view.windows
-        self.stacked = [
-            size_of(view.updates, axis) for axis in range(ir.ShapedType(view.updates.type).rank)
-        ]
-        self.sizes = [1 if at is None else self.stacked[at] for at in view.windows.dims]
-        self.dropped = [dim for dim, at in enumerate(view.windows.dims) if at is None]
+        self.stacked = sizes_of(view.updates)
+        self.sizes = [1 if axis is None else self.stacked[axis] for axis in view.windows.dims]
+        self.dropped = [dim for dim, axis in enumerate(view.windows.dims) if axis is None]
 
     def build(self) -> Any:
         rows = size_of(self.view.indices, 0)
@@ -435,47 +436,39 @@ class _ScatterLowering:
 
     def _row(self, row: Any, carried: list[Any]) -> list[Any]:
         (target,) = carried
-        places: list[Any] = [0] * len(self.sizes)
+        starts: list[Any] = [0] * len(self.sizes)
         for column in range(self.windows.index_count):
-            places[column] = as_index(tensor.extract(self.view.indices, [row, index(column)]))
-        inside = self._is_inside(places)
+            starts[column] = as_index(tensor.extract(self.view.indices, [row, index(column)]))
+        inside = self._is_inside(starts)
         if inside is None:
-            return [self._written(row, places, target)]
-        choice: Any = scf.IfOp(inside, [target.type], has_else=True)
-        with ir.InsertionPoint(choice.then_block):
-            scf.YieldOp([self._written(row, places, target)])
-        with ir.InsertionPoint(choice.else_block):
-            scf.YieldOp([target])
-        return list(choice.results)
+            return [self._written(row, starts, target)]
+        return either(
+            inside, lambda: [self._written(row, starts, target)], lambda: carried, carried
+        )
 
-    def _is_inside(self, places: list[Any]) -> Any:
+    def _is_inside(self, starts: list[Any]) -> Any:
         """Return whether a window lies in the destination whole; None where it always does."""
-        held = []
-        for position, last in zip(places, self.lasts, strict=True):
+        conditions = []
+        for position, last in zip(starts, self.lasts, strict=True):
             if isinstance(position, int):
                 # A window begins at 0 along what is not indexed.
                 if not isinstance(last, int):
-                    held.append(compare("sge", last, 0))
+                    conditions.append(compare("sge", last, 0))
                 continue
-            held += [compare("sge", position, 0), compare("sle", position, last)]
-        if not held:
-            return None
-        inside, *others = held
-        for other in others:
-            inside = arith.andi(inside, other)
-        return inside
+            conditions += [compare("sge", position, 0), compare("sle", position, last)]
+        return functools.reduce(arith.andi, conditions) if conditions else None
 
-    def _written(self, row: Any, places: list[Any], target: Any) -> Any:
+    def _written(self, row: Any, starts: list[Any], target: Any) -> Any:
         first = [row, *[0] * (len(self.stacked) - 1)]
         window = extract_slice(self.view.updates, first, [1, *self.stacked[1:]], [0])
         combiner = self.view.combiner
         if combiner is not None:
-            old = extract_slice(target, places, self.sizes, self.dropped)
+            old = extract_slice(target, starts, self.sizes, self.dropped)
             identity = ir.AffineMap.get_identity(old.type.rank)
             window = parallel_generic(
                 [window], old, [identity], lambda elements: inlined(combiner, elements)[0]
             )
-        return insert_slice(window, target, places, self.sizes)
+        return insert_slice(window, target, starts, self.sizes)
 
 
 @lowering_pass("linalg-ext-lower-tensor-bitcast", "tensor.bitcast")

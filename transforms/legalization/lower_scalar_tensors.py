@@ -38,12 +38,12 @@ def lower_scalar_tensors(module: ir.Operation) -> Report:
 def _computed(op: Any) -> list[Any] | None:
     if len(op.attributes["iterator_types"]) or not all(_is_scalar(v) for v in op.operands):
         return None
-    given = [
+    scalars = [
         tensor.extract(value, []) if isinstance(value.type, ir.RankedTensorType) else value
         for value in op.operands
     ]
-    found = inlined(op.regions[0].blocks[0], given)
-    pairs = zip(op.results, found, strict=True)
+    results = inlined(op.regions[0].blocks[0], scalars)
+    pairs = zip(op.results, results, strict=True)
     return [tensor.from_elements(result.type, [value]) for result, value in pairs]
 
 

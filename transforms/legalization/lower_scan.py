@@ -50,6 +50,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     insert_slice,
     nest,
     size_of,
+    sizes_of,
     sub,
 )
 from linalg_ext.transforms.ir_utils.walking import lowering_pass
@@ -63,7 +64,7 @@ _OP = "linalg_ext.scan"
 def lower_scan(op: Any) -> list[Any]:
     """Lower linalg_ext.scan to loops that carry an element, or a plane of them."""
     scan: Any = Scan.of(op)
-    sizes = [size_of(scan.inputs[0], axis) for axis in range(scan.inputs[0].type.rank)]
+    sizes = sizes_of(scan.inputs[0])
     demands = Demands(f"{_OP}: the inputs, the destination or the initial value are of other sizes")
     for value in (*scan.inputs[1:], scan.init):
         for axis, size in enumerate(sizes):
@@ -115,25 +116,25 @@ class _Steps:
         """
         count = self.sizes[self.scan.dimension]
 
-        def at(step: Any) -> Any:
+        def position_of(step: Any) -> Any:
             if not self.scan.is_reverse:
                 return step
             return arith.subi(index(sub(count, 1)), step)
 
         def step(number: Any, carried: list[Any]) -> list[Any]:
             *values, into = carried
-            place = at(number)
+            position = position_of(number)
             if not self.scan.is_inclusive:
-                into = put(values[0], place, into)
-            values = join(values, take(place))
+                into = put(values[0], position, into)
+            values = join(values, take(position))
             if self.scan.is_inclusive:
-                into = put(values[0], place, into)
+                into = put(values[0], position, into)
             return [*values, into]
 
         def first(number: Any, carried: list[Any]) -> list[Any]:
-            place = at(number)
-            (new,) = take(place)
-            return [new, *carried[1:-1], put(new, place, carried[-1])]
+            position = position_of(number)
+            (new,) = take(position)
+            return [new, *carried[1:-1], put(new, position, carried[-1])]
 
         if self.scan.initial is not None:
             return counted(0, count, [*start, target], step)
@@ -161,22 +162,26 @@ class _Rows(_Steps):
     """Along the last dimension: element by element, what is carried in a register."""
 
     def results(self, is_wanted: bool) -> list[Any]:
-        """The result, and on request the last carried value."""
+        """Return the result, and on request the last carried value."""
         scan = self.scan
 
-        def row(places: list[Any], carried: list[Any]) -> list[Any]:
+        def row(indices: list[Any], carried: list[Any]) -> list[Any]:
             target, *last = carried
             start = (
-                self.anything() if scan.initial is None else tensor.extract(scan.initial, places)
+                self.anything() if scan.initial is None else tensor.extract(scan.initial, indices)
             )
             total, target = self.along(
                 [start],
                 target,
-                take=lambda at: [tensor.extract(each, [*places, at]) for each in scan.inputs],
+                take=lambda position: [
+                    tensor.extract(source, [*indices, position]) for source in scan.inputs
+                ],
                 join=lambda before, new: [self.joined(before[0], new)],
-                put=lambda new, at, into: tensor.insert(self.rounded(new), into, [*places, at]),
+                put=lambda new, position, into: tensor.insert(
+                    self.rounded(new), into, [*indices, position]
+                ),
             )
-            return [target, *(tensor.insert(total, each, places) for each in last)]
+            return [target, *(tensor.insert(total, totals, indices) for totals in last)]
 
         carried = [scan.init, *([scan.initial] if is_wanted else [])]
         target, *last = nest(self.sizes[:-1], carried, row)
@@ -187,25 +192,25 @@ class _Planes(_Steps):
     """Along another dimension: plane by plane."""
 
     def results(self, is_wanted: bool) -> list[Any]:
-        """The result, and what is carried at last."""
+        """Return the result, and what is carried at last."""
         scan, carried = self.scan, self.carried
         rest = [size for axis, size in enumerate(self.sizes) if axis != scan.dimension]
         added = self._added()
 
         def join(before: list[Any], new: list[Any]) -> list[Any]:
             def step(*elements: Any) -> Sequence[Any]:
-                given, total, *error = elements[: len(new)], *elements[len(new) :]
+                new_elements, total, *error = elements[: len(new)], *elements[len(new) :]
                 if added is not None:
-                    return add_compensated(total, error[0], given[added])
-                return [self.joined(total, given)]
+                    return add_compensated(total, error[0], new_elements[added])
+                return [self.joined(total, new_elements)]
 
             return list(elementwise(new, before, step).results)
 
-        def put(new: Any, at: Any, into: Any) -> Any:
+        def put(new: Any, position: Any, into: Any) -> Any:
             if carried != self.element:
                 narrow = [tensor.empty(rest, self.element)]
                 new = elementwise([new], narrow, lambda old, _: [self.rounded(old)]).results[0]
-            return insert_slice(new, into, *self._bounds(at))
+            return insert_slice(new, into, *self._bounds(position))
 
         start = [tensor.empty(rest, carried) if scan.initial is None else scan.initial]
         if added is not None:
@@ -215,27 +220,27 @@ class _Planes(_Steps):
         return [target, total]
 
     def _added(self) -> int | None:
-        """The input that is added to what is carried, each step rounding; None if absent.
+        """Return the input that is added to what is carried, each step rounding; None if absent.
 
         Floats that were widened before they are added are exact enough.
         """
         before, *new = list[Any](self.scan.body.arguments)
-        ops = [each.operation for each in self.scan.body.operations]
+        ops = [op.operation for op in self.scan.body.operations]
         if not is_added_in_blocks(self.carried) or len(ops) != 2 or ops[0].name not in ADDITIONS:
             return None
-        places = [new.index(each) for each in ops[0].operands if each in new]
-        return places[0] if before in list(ops[0].operands) and len(places) == 1 else None
+        numbers = [new.index(operand) for operand in ops[0].operands if operand in new]
+        return numbers[0] if before in list(ops[0].operands) and len(numbers) == 1 else None
 
-    def _planes(self, at: Any) -> list[Any]:
-        """The planes of the inputs at a place of the dimension, which they do not have any more."""
-        bounds = self._bounds(at)
+    def _planes(self, position: Any) -> list[Any]:
+        """Return the planes of the inputs at a position of the dimension, which they drop."""
+        bounds = self._bounds(position)
         return [
             extract_slice(value, *bounds, dropped=[self.scan.dimension])
             for value in self.scan.inputs
         ]
 
-    def _bounds(self, at: Any) -> tuple[list[Any], list[Any]]:
+    def _bounds(self, position: Any) -> tuple[list[Any], list[Any]]:
         offsets: list[Any] = [0] * len(self.sizes)
-        offsets[self.scan.dimension] = at
+        offsets[self.scan.dimension] = position
         sizes = [1 if dim == self.scan.dimension else size for dim, size in enumerate(self.sizes)]
         return offsets, sizes

@@ -124,6 +124,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     as_index,
     compare,
+    either,
     inlined,
     nest,
     size_of,
@@ -146,7 +147,7 @@ def lower_stablehlo(module: ir.Operation) -> Report:
 
 
 def _signless(type_: Any) -> Any:
-    """A tensor's type with integers that have no sign of their own."""
+    """Return a tensor's type with integers that have no sign of their own."""
     element = type_.element_type
     if not isinstance(element, ir.IntegerType) or element.is_signless:
         return type_
@@ -160,14 +161,14 @@ def _is_unsigned(type_: Any) -> bool:
 
 
 def _cast(value: Any, type_: Any) -> Any:
-    """A tensor as one of the type, which differs in its sign at most."""
+    """Return a tensor as one of the type, which differs in its sign at most."""
     if value.type == type_:
         return value
     return builtin.unrealized_conversion_cast([type_], [value])
 
 
 def _plain(value: Any) -> Any:
-    """A tensor without sign; the element of one that has no dimensions."""
+    """Return a tensor without sign; the element of one that has no dimensions."""
     value = _cast(value, _signless(value.type))
     return value if value.type.rank else tensor.extract(value, [])
 
@@ -180,16 +181,16 @@ def _wrapped(value: Any, type_: Any) -> Any:
 
 
 def _plain_types(types: Sequence[Any]) -> list[Any]:
-    """The types that `_plain` makes of tensors of these."""
-    found = [_signless(type_) for type_ in types]
-    return [type_ if type_.rank else type_.element_type for type_ in found]
+    """Return the types that `_plain` makes of tensors of these."""
+    signless = [_signless(type_) for type_ in types]
+    return [type_ if type_.rank else type_.element_type for type_ in signless]
 
 
 def _body(block: Any, values: Sequence[Any]) -> list[Any]:
-    """A region's block copied to the insertion point, from and to what is `_plain`."""
+    """Return a region's block copied to the insertion point, from and to what is `_plain`."""
     types = [argument.type for argument in block.arguments]
-    given = [_wrapped(value, type_) for value, type_ in zip(values, types, strict=True)]
-    return [_plain(value) for value in inlined(block, given)]
+    tensors = [_wrapped(value, type_) for value, type_ in zip(values, types, strict=True)]
+    return [_plain(value) for value in inlined(block, tensors)]
 
 
 def _loop(op: Any) -> list[Any]:
@@ -212,15 +213,15 @@ def _case(op: Any) -> list[Any]:
 
 
 def _branches(op: Any, chosen: Any, blocks: Sequence[Any], number: int) -> list[Any]:
-    first, *others = blocks
-    if not others:
+    first, *rest = blocks
+    if not rest:
         return _body(first, [])
     is_first = arith.cmpi(arith.CmpIPredicate.eq, chosen, arith.constant(chosen.type, number))
     branch: Any = scf.IfOp(is_first, _result_types(op), has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp(_body(first, []))
     with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(_branches(op, chosen, others, number + 1))
+        scf.YieldOp(_branches(op, chosen, rest, number + 1))
     return list(branch.results)
 
 
@@ -270,9 +271,9 @@ class _Dimensions:
     @classmethod
     def of(cls, attribute: Any) -> _Dimensions:
         # The bindings have no class for it: its text is all that can be read.
-        found = dict(re.findall(r"(\w+) = (\[[\d, ]*\]|\d+)", str(attribute)))
-        known = {field.name for field in fields(cls)} & set(found)
-        return cls(**{name: tuple(map(int, re.findall(r"\d+", found[name]))) for name in known})
+        texts = dict(re.findall(r"(\w+) = (\[[\d, ]*\]|\d+)", str(attribute)))
+        names = {field.name for field in fields(cls)} & set(texts)
+        return cls(**{name: tuple(map(int, re.findall(r"\d+", texts[name]))) for name in names})
 
 
 def _scatter(op: Any) -> list[Any]:
@@ -286,12 +287,12 @@ def _scatter(op: Any) -> list[Any]:
     dims = _Dimensions.of(op.attributes["scatter_dimension_numbers"])
     combiner = op.regions[0].blocks[0]
     rank, windows = updates[0].type.rank, dims.update_window_dims
-    taken = (*dims.inserted_window_dims, *dims.input_batching_dims)
-    in_window = [dim for dim in range(inputs[0].type.rank) if dim not in taken]
+    outside_window = (*dims.inserted_window_dims, *dims.input_batching_dims)
+    in_window = [dim for dim in range(inputs[0].type.rank) if dim not in outside_window]
     scattered = [dim for dim in range(rank) if dim not in windows]
 
-    def window(at: list[Any], carried: list[Any]) -> list[Any]:
-        starts = _starts(indices, at, dims, inputs[0].type.rank, unsigned)
+    def window(scatter_indices: list[Any], carried: list[Any]) -> list[Any]:
+        starts = _starts(indices, scatter_indices, dims, inputs[0].type.rank, unsigned)
         sizes = [
             size_of(updates[0], windows[in_window.index(dim)]) if dim in in_window else 1
             for dim in range(inputs[0].type.rank)
@@ -299,49 +300,43 @@ def _scatter(op: Any) -> list[Any]:
         is_inside = _is_inside(starts, sizes, inputs[0])
 
         def element(inside: list[Any], whole: list[Any]) -> list[Any]:
-            of_update = _placed(
-                rank,
-                {
-                    **dict(zip(scattered, at, strict=True)),
-                    **dict(zip(windows, inside, strict=True)),
-                },
-            )
+            by_dim = dict(zip((*scattered, *windows), (*scatter_indices, *inside), strict=True))
+            of_update = [by_dim[dim] for dim in range(rank)]
             offsets = dict(zip(in_window, inside, strict=True))
-            places = [index(add(start, offsets.get(dim, 0))) for dim, start in enumerate(starts)]
-            old = [tensor.extract(each, places) for each in whole]
-            new = [tensor.extract(each, of_update) for each in updates]
-            found = _body(combiner, [*old, *new])
-            pairs = zip(found, whole, strict=True)
-            return [tensor.insert(value, each, places) for value, each in pairs]
+            positions = [index(add(start, offsets.get(dim, 0))) for dim, start in enumerate(starts)]
+            old = [tensor.extract(target, positions) for target in whole]
+            new = [tensor.extract(update, of_update) for update in updates]
+            combined = _body(combiner, [*old, *new])
+            pairs = zip(combined, whole, strict=True)
+            return [tensor.insert(value, target, positions) for value, target in pairs]
 
-        branch: Any = scf.IfOp(is_inside, [each.type for each in carried], has_else=True)
-        with ir.InsertionPoint(branch.then_block):
-            bounds = [size_of(updates[0], dim) for dim in windows]
-            scf.YieldOp(nest(bounds, carried, element))
-        with ir.InsertionPoint(branch.else_block):
-            scf.YieldOp(carried)
-        return list(branch.results)
+        def elements() -> list[Any]:
+            return nest([size_of(updates[0], dim) for dim in windows], carried, element)
+
+        return either(is_inside, elements, lambda: carried, carried)
 
     return nest([size_of(updates[0], dim) for dim in scattered], inputs, window)
 
 
-def _starts(indices: Any, at: list[Any], dims: _Dimensions, rank: int, unsigned: bool) -> list[Any]:
+def _starts(
+    indices: Any, scatter_indices: list[Any], dims: _Dimensions, rank: int, unsigned: bool
+) -> list[Any]:
     (vector_dim,) = dims.index_vector_dim
     starts: list[Any] = [0] * rank
     for number, dim in enumerate(dims.scatter_dims_to_operand_dims):
-        places = list(at)
+        positions = list(scatter_indices)
         if vector_dim < indices.type.rank:
-            places.insert(vector_dim, index(number))
-        found = tensor.extract(indices, places)
-        is_wide = isinstance(found.type, ir.IndexType)
+            positions.insert(vector_dim, index(number))
+        start = tensor.extract(indices, positions)
+        is_wide = isinstance(start.type, ir.IndexType)
         starts[dim] = (
-            arith.index_castui(ir.IndexType.get(), found)
+            arith.index_castui(ir.IndexType.get(), start)
             if unsigned and not is_wide
-            else as_index(found)
+            else as_index(start)
         )
     pairs = zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True)
     for dim, of_indices in pairs:
-        starts[dim] = at[of_indices - (of_indices > vector_dim)]
+        starts[dim] = scatter_indices[of_indices - (of_indices > vector_dim)]
     return starts
 
 
@@ -356,10 +351,6 @@ def _is_inside(starts: list[Any], sizes: list[Any], whole: Any) -> Any:
     return holds
 
 
-def _placed(rank: int, places: dict[int, Any]) -> list[Any]:
-    return [places[dim] for dim in range(rank)]
-
-
 def _reversed(op: Any) -> list[Any]:
     (operand,) = (_cast(value, _signless(value.type)) for value in op.operands)
     return [reverse(operand, dimensions=list(op.attributes["dimensions"]))]
@@ -367,23 +358,23 @@ def _reversed(op: Any) -> list[Any]:
 
 def _broadcast(op: Any) -> list[Any]:
     operand, shape = op.operands
-    wanted = _signless(op.results[0].type)
+    type_ = _signless(op.results[0].type)
     demands = Demands(
         "stablehlo.dynamic_broadcast_in_dim: the shape that is asked for is not that of its type"
     )
     sizes: list[Any] = []
-    for axis in range(wanted.rank):
+    for axis in range(type_.rank):
         size = _size(shape, axis)
-        if wanted.is_dynamic_dim(axis):
+        if type_.is_dynamic_dim(axis):
             sizes.append(size)
         else:
-            sizes.append(wanted.get_dim_size(axis))
+            sizes.append(type_.get_dim_size(axis))
             demands.equal(size, sizes[-1])
     demands.emit()
     return [
         dynamic_broadcast_in_dim(
             _cast(operand, _signless(operand.type)),
-            tensor.EmptyOp(sizes, wanted.element_type).result,
+            tensor.EmptyOp(sizes, type_.element_type).result,
             **{
                 name: list(op.attributes[attribute])
                 for name, attribute in _ATTRIBUTES.items()

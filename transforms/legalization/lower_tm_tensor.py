@@ -36,6 +36,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     inlined,
     nest,
     size_of,
+    sizes_of,
     sub,
 )
 from linalg_ext.transforms.ir_utils.walking import (
@@ -79,7 +80,7 @@ def lower_exported_scan(op: Any) -> list[Any]:
     source, output, accumulator = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value
-    sizes = [size_of(source, at) for at in range(source.type.rank)]
+    sizes = sizes_of(source)
     body = op.regions[0].blocks[0]
     element = output.type.element_type
     name = body.operations[0].operation.name
@@ -90,7 +91,7 @@ def lower_exported_scan(op: Any) -> list[Any]:
             return inlined(body, [before, new])[0]
         return _ROUNDING[name][0](before, arith.extf(wide, new))
 
-    rest = [size for at, size in enumerate(sizes) if at != axis]
+    rest = [size for other, size in enumerate(sizes) if other != axis]
     initial = None if is_inclusive else accumulator
     if wide is not None:
 
@@ -117,16 +118,16 @@ def lower_exported_scan(op: Any) -> list[Any]:
 def _plane(value: Any, axis: int, sizes: Sequence[Any]) -> Any:
     offsets: list[Any] = [0] * len(sizes)
     offsets[axis] = index(sub(sizes[axis], 1))
-    of_plane = [1 if at == axis else size for at, size in enumerate(sizes)]
+    of_plane = [1 if other == axis else size for other, size in enumerate(sizes)]
     return extract_slice(value, offsets, of_plane, dropped=[axis])
 
 
 def _wider(body: Any, element: Any) -> Any:
-    """The type in which elements are carried, if a wider one, as each step rounds."""
-    first, *others = (each.operation for each in body.operations)
-    if first.name not in _ROUNDING or len(others) != 1 or element.width > 32:
+    """Return the type in which elements are carried, if a wider one, as each step rounds."""
+    first, *rest = (op.operation for op in body.operations)
+    if first.name not in _ROUNDING or len(rest) != 1 or element.width > 32:
         return None
-    if set(first.operands) != set(body.arguments) or others[0].operands[0] != first.results[0]:
+    if set(first.operands) != set(body.arguments) or rest[0].operands[0] != first.results[0]:
         return None
     return ir.F64Type.get() if element.width == 32 else ir.F32Type.get()
 
@@ -165,19 +166,18 @@ def lower_exported_scatter(op: Any) -> Any:
     dims = list(ir.DenseI64ArrayAttr(op.attributes["dimension_map"]))
     rank = original.type.rank
 
-    def put(at: list[Any], carried: list[Any]) -> list[Any]:
+    def put(update_index: list[Any], carried: list[Any]) -> list[Any]:
         (into,) = carried
-        inside = at[1:]
-        places: list[Any] = [None] * (rank - len(inside)) + inside
+        inside = update_index[1:]
+        positions: list[Any] = [None] * (rank - len(inside)) + inside
         for number, dim in enumerate(dims):
-            found = as_index(tensor.extract(indices, [at[0], index(number)]))
-            places[dim] = found if places[dim] is None else arith.addi(found, places[dim])
-        given = [tensor.extract(updates, at), tensor.extract(into, places)]
-        (new,) = inlined(body, given)
-        return [tensor.insert(new, into, places)]
+            start = as_index(tensor.extract(indices, [update_index[0], index(number)]))
+            positions[dim] = start if positions[dim] is None else arith.addi(start, positions[dim])
+        elements = [tensor.extract(updates, update_index), tensor.extract(into, positions)]
+        (new,) = inlined(body, elements)
+        return [tensor.insert(new, into, positions)]
 
-    sizes = [size_of(updates, axis) for axis in range(updates.type.rank)]
-    return nest(sizes, [original], put)[0]
+    return nest(sizes_of(updates), [original], put)[0]
 
 
 _ORDERS = arith.CmpFPredicate
@@ -224,7 +224,9 @@ def _must_precede(op: Any) -> Any:
 
     def comparator(*elements: Any) -> Any:
         swapped = [
-            each for a, b in zip(elements[::2], elements[1::2], strict=True) for each in (b, a)
+            element
+            for a, b in zip(elements[::2], elements[1::2], strict=True)
+            for element in (b, a)
         ]
         (may_follow,) = inlined(body, swapped)
         precedes = arith.xori(may_follow, constant(may_follow.type, 1))
@@ -295,43 +297,43 @@ def lower_exported_top_k(op: Any) -> list[Any]:
     """
     *inputs, values, indices = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
-    sizes = [size_of(inputs[0], at) for at in range(inputs[0].type.rank)]
+    sizes = sizes_of(inputs[0])
     few = size_of(values, axis)
     type_ = indices.type.element_type
 
-    def row(places: list[Any], carried: list[Any]) -> list[Any]:
-        def there(at: Any) -> list[Any]:
-            return [*places[:axis], at, *places[axis:]]
+    def row(outer_index: list[Any], carried: list[Any]) -> list[Any]:
+        def position(along: Any) -> list[Any]:
+            return [*outer_index[:axis], along, *outer_index[axis:]]
 
-        def take(at: Any, kept: list[Any]) -> list[Any]:
-            value = tensor.extract(inputs[0], there(at))
+        def take(along: Any, sorted_row: list[Any]) -> list[Any]:
+            value = tensor.extract(inputs[0], position(along))
             number = (
-                tensor.extract(inputs[1], there(at))
+                tensor.extract(inputs[1], position(along))
                 if len(inputs) == 2
-                else arith.index_cast(type_, at)
+                else arith.index_cast(type_, along)
             )
 
             def sink(rank: Any, state: list[Any]) -> list[Any]:
                 is_in, new, into = state[0], state[1:3], state[3:]
-                old = [tensor.extract(each, there(rank)) for each in into]
+                old = [tensor.extract(target, position(rank)) for target in into]
                 (precedes,) = inlined(op.regions[0].blocks[0], [new[0], old[0]])
                 # Behind the one that came in, all the others move by one place.
                 is_first = arith.ori(is_in, precedes)
                 stays = [arith.select(is_first, a, b) for a, b in zip(new, old, strict=True)]
                 sinks = [arith.select(is_first, b, a) for a, b in zip(new, old, strict=True)]
                 put = [
-                    tensor.insert(one, each, there(rank))
-                    for one, each in zip(stays, into, strict=True)
+                    tensor.insert(element, target, position(rank))
+                    for element, target in zip(stays, into, strict=True)
                 ]
                 return [is_first, *sinks, *put]
 
             none_yet = constant(ir.IntegerType.get_signless(1), 0)
-            return counted(0, few, [none_yet, value, number, *kept], sink)[3:]
+            return counted(0, few, [none_yet, value, number, *sorted_row], sink)[3:]
 
         return counted(0, sizes[axis], carried, take)
 
-    others = [size for at, size in enumerate(sizes) if at != axis]
-    return nest(others, [values, indices], row)
+    outer = [size for other, size in enumerate(sizes) if other != axis]
+    return nest(outer, [values, indices], row)
 
 
 _BUILDS = builds_of(

@@ -47,11 +47,11 @@ def lower_views(module: ir.Operation) -> Report:
         report.changed[op.name] += 1
         with at_op(op):
             for result in op.results:
-                found = step_of(result, read)
-                if found is not None:
-                    view = subview(found, emitters.at(op))
+                step = step_of(result, read)
+                if step is not None:
+                    view = subview(step, emitters.at(op))
                     # Views of this one share the numbers that it was made of.
-                    read.steps[view] = found
+                    read.steps[view] = step
                     result.replace_all_uses_with(_as(view, result.type))
         for result in op.results:
             read.forget(result)
@@ -71,7 +71,7 @@ class _Emitters:
         self._of: dict[ir.Block, Emitter] = {}
 
     def at(self, op: ir.Operation) -> Emitter:
-        """The one for ops before an op; ops are asked about in the order of the program."""
+        """Return the one for ops before an op; ops are asked about in the order of the program."""
         if op.block not in self._of:
             self._of[op.block] = self._new(op.block.owner.operation)
         return self._of[op.block]
@@ -84,5 +84,5 @@ class _Emitters:
         return SizeEmitter()
 
 
-def _as(view: ir.Value, wanted: ir.Type) -> ir.Value:
-    return view if view.type == wanted else memref.CastOp(wanted, view).result
+def _as(view: ir.Value, type_: ir.Type) -> ir.Value:
+    return view if view.type == type_ else memref.CastOp(type_, view).result

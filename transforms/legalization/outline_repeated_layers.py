@@ -82,21 +82,21 @@ def outline_repeated_layers(module: ir.Operation, *, least: int = 12) -> Report:
         least: the number of ops of a layer, constants not counted.
     """
     report = Report(NAME)
-    made = Functions(module, STEM)
+    layers = Functions(module, STEM)
     for function in functions(module):
-        block, *others = function.regions[0].blocks
+        block, *branches = function.regions[0].blocks
         ops = [op.operation for op in block.operations]
-        if not others and may_repeat(ops, least):
-            report.changed[function.name] += _outline_in(ops, made, least)
+        if not branches and may_repeat(ops, least):
+            report.changed[function.name] += _outline_in(ops, layers, least)
     return report
 
 
-def _outline_in(block: Sequence[Any], made: Functions, least: int) -> int:
+def _outline_in(block: Sequence[Any], outlined: Functions, least: int) -> int:
     """Outline what repeats itself among the ops of a block; the number of calls."""
     line = Line(block)
     leaving = _Leaving(line)
     replaced: dict[Any, Any] = {}
-    gone: list[Any] = []
+    erased: list[Any] = []
     calls = 0
     for runs in list(repeated_runs(line, leaving.is_seam, least=least)):
         layers = [
@@ -107,19 +107,19 @@ def _outline_in(block: Sequence[Any], made: Functions, least: int) -> int:
             continue
         for name in (LAYER, NO_INLINE):
             part.function.attributes[name] = ir.UnitAttr.get()
-        name = made.adopt(line.key_of(runs[0]), part.function)
+        name = outlined.adopt(line.key_of(runs[0]), part.function)
         for ops, outside, leaves in layers:
             operands = [replaced.get(value, value) for value in outside if not is_repeated(value)]
             with ops[-1].location, ir.InsertionPoint(ops[-1]):
                 callee = ir.FlatSymbolRefAttr.get(name)
                 call = func.CallOp([value.type for value in leaves], callee, operands)
             replaced.update(zip(leaves, call.results, strict=True))
-            gone += ops
+            erased += ops
             calls += 1
     for old, new in replaced.items():
         old.replace_all_uses_with(new)
     # Not before: an op that is gone and a new one may have the same address, and so be equal.
-    for op in reversed(gone):
+    for op in reversed(erased):
         op.erase()
     return calls
 
@@ -135,27 +135,27 @@ class _Leaving:
         self._line = line
         self._last: dict[Any, int] = {}
         self._uses: Counter[Any] = Counter()
-        for place, taken in enumerate(line.taken):
-            self._last.update((value, place) for value in taken)
-            self._uses.update(taken)
+        for position, operands in enumerate(line.taken):
+            self._last.update((value, position) for value in operands)
+            self._uses.update(operands)
         self._across: list[list[Any]] = [[] for _ in range(len(line.ops) + 1)]
         for value, last in self._last.items():
             first = line.place_of(value)
-            for place in range(first + 1, last + 1) if first is not None else ():
-                self._across[place].append(value)
+            for position in range(first + 1, last + 1) if first is not None else ():
+                self._across[position].append(value)
 
     def of(self, run: Run) -> list[Any]:
         """Return the values of a run that are taken behind it."""
         own = (value for op in self._line.ops[run.start : run.stop] for value in op.results)
         return [value for value in own if self._last.get(value, 0) >= run.stop]
 
-    def is_seam(self, place: int) -> bool:
+    def is_seam(self, position: int) -> bool:
         """Return whether no ops of both sides of a place are fused."""
-        if not place:
+        if not position:
             return True
-        if len(self._across[place]) != 1:
+        if len(self._across[position]) != 1:
             return False
-        (value,) = self._across[place]
+        (value,) = self._across[position]
         op = producer(value)
         if not op.name.startswith(("linalg.", "arith.", "math.")) or op.name in _MOVES:
             return False

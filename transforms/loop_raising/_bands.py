@@ -58,7 +58,7 @@ class Band:
 
 
 def band_of(loop: ir.Operation, read: IndexReader) -> Band | MatchFailure:
-    """The band that begins with a loop, or why there is none."""
+    """Return the band that begins with a loop, or why there is none."""
     loops: list[ir.Operation] = []
     ops: list[ir.Operation] = []
     inner: ir.Operation | None = loop
@@ -68,17 +68,17 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | MatchFailure:
             return MatchFailure(
                 "the loop carries values: linalg-ext-accumulate-in-memory puts sums in memory"
             )
-        *body, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
-        inner = next((each for each in body if each.name == FOR), None)
-        between = [each for each in body if inner is None or each != inner]
-        if inner is not None and not all(_may_repeat(each, inner) for each in between):
+        *body, _ = [op.operation for op in inner.regions[0].blocks[0].operations]
+        inner = next((op for op in body if op.name == FOR), None)
+        between = [op for op in body if inner is None or op != inner]
+        if inner is not None and not all(_may_repeat(op, inner) for op in between):
             return MatchFailure(
                 "the nest is not perfect: linalg-ext-distribute-loops makes several nests"
             )
         ops += between
     levels: list[Level] = []
-    for each in loops:
-        level = _level(each, read)
+    for band_loop in loops:
+        level = _level(band_loop, read)
         if isinstance(level, MatchFailure):
             return level
         if not (_is_fixed(level.lower, loops, read) and _is_fixed(level.count, loops, read)):
@@ -101,15 +101,15 @@ class Linear:
 
 
 def linear(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> Linear | None:
-    """A number as a nest sees it; None where it is not linear, or the nest computes the rest."""
+    """Return a number's linear form; None if it has none, or the nest computes the rest."""
     factors: list[int] = []
     rest = number
     for loop in reversed(loops):
-        seen = along(rest, loop, read)
-        if seen is None:
+        form = along(rest, loop, read)
+        if form is None:
             return None
-        factors.insert(0, seen.factor)
-        rest = seen.rest
+        factors.insert(0, form.factor)
+        rest = form.rest
     return Linear(tuple(factors), rest)
 
 
@@ -124,8 +124,8 @@ def _level(loop: ir.Operation, read: IndexReader) -> Level | MatchFailure:
 
 def _is_fixed(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> bool:
     """Return whether a number is the same in all iterations."""
-    seen = linear(number, loops, read)
-    return seen is not None and not any(seen.factors)
+    form = linear(number, loops, read)
+    return form is not None and not any(form.factors)
 
 
 _READS, _WRITES = "memref.load", "memref.store"
@@ -157,9 +157,9 @@ class Access:
 def is_pure(op: ir.Operation) -> bool:
     """Return whether an op only computes, so that it may be repeated, moved or left out."""
     return all(
-        each.name in _PURE_OPS
-        or (each.name.partition(".")[0] in _PURE and not any(map(is_memory, each.operands)))
-        for each in nested(op)
+        inner.name in _PURE_OPS
+        or (inner.name.partition(".")[0] in _PURE and not any(map(is_memory, inner.operands)))
+        for inner in nested(op)
     )
 
 
@@ -193,8 +193,8 @@ class Memory:
             return False
         if not first.is_by_name_of(second) or first.indices is None or second.indices is None:
             return True
-        for one, other in zip(first.indices, second.indices, strict=True):
-            a, b = along(one, loop, self.read), along(other, loop, self.read)
+        for index, other in zip(first.indices, second.indices, strict=True):
+            a, b = along(index, loop, self.read), along(other, loop, self.read)
             if a is None or b is None or a.factor != b.factor:
                 continue
             distance = a.rest - b.rest
@@ -213,24 +213,26 @@ class Memory:
     def may_share(self, first: ir.Operation, second: ir.Operation) -> bool:
         """Return whether two statements may touch the same buffer, even at different elements."""
         return any(
-            self._may_alias(one.buffer, other.buffer)
-            for one in self.accesses(first)
-            for other in self.accesses(second)
+            self._may_alias(a.buffer, b.buffer)
+            for a in self.accesses(first)
+            for b in self.accesses(second)
         )
 
     def may_overwrite(self, first: ir.Operation, second: ir.Operation) -> bool:
         """Return whether the first statement may write to a buffer that the second touches."""
         return any(
-            one.is_written and self._may_alias(one.buffer, other.buffer)
-            for one in self.accesses(first)
-            for other in self.accesses(second)
+            a.is_written and self._may_alias(a.buffer, b.buffer)
+            for a in self.accesses(first)
+            for b in self.accesses(second)
         )
 
     def is_read_only(self, load: ir.Operation, loop: ir.Operation) -> bool:
         """Return whether no statement of a loop writes the elements that a load in it reads."""
         (read,) = self.accesses(load)
         body = loop.regions[0].blocks[0].operations
-        written = [a for each in body for a in self.accesses(each.operation) if a.is_written]
+        written = [
+            a for statement in body for a in self.accesses(statement.operation) if a.is_written
+        ]
         return not any(
             self.may_meet(a, read, loop, same=True) or self.may_meet(read, a, loop, same=True)
             for a in written
@@ -241,8 +243,8 @@ class Memory:
             buffer, *indices = list(op.operands)[1 if op.name == _WRITES else 0 :]
             behind = buffer_of(buffer)
             # The indices of a view are not those of what it is a view of.
-            known = tuple(map(self.read, indices)) if behind.value == buffer else None
-            yield Access(behind, known, op.name == _WRITES)
+            positions = tuple(map(self.read, indices)) if behind.value == buffer else None
+            yield Access(behind, positions, op.name == _WRITES)
         elif op.name in _PURE_OPS:
             return
         elif any(map(is_memory, op.operands)):
@@ -252,8 +254,8 @@ class Memory:
         elif op.name.partition(".")[0] not in _PURE:
             yield Access(None, None, True)
 
-    def _may_alias(self, one: Buffer | None, other: Buffer | None) -> bool:
-        return one is None or other is None or self._aliases.may_alias(one, other)
+    def _may_alias(self, first: Buffer | None, second: Buffer | None) -> bool:
+        return first is None or second is None or self._aliases.may_alias(first, second)
 
 
 class Along(NamedTuple):
@@ -276,7 +278,7 @@ def counts_in_indices(loop: ir.Operation) -> bool:
 
 
 def along(number: Number, loop: ir.Operation, read: IndexReader) -> Along | None:
-    """A number as a loop sees it; None where it is not linear in it, or the rest changes too."""
+    """Return the linear form of a number in a loop; None if absent, or the rest changes too."""
     if isinstance(number, int):
         return Along(0, number)
     body = loop.regions[0].blocks[0]
@@ -298,7 +300,7 @@ def nested(op: ir.Operation) -> list[ir.Operation]:
 
 def read_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:
     """Return the operands of ops and of all ops in their regions."""
-    return [value for op in ops for each in nested(op) for value in each.operands]
+    return [value for op in ops for inner in nested(op) for value in inner.operands]
 
 
 def computed_from(

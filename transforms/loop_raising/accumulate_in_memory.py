@@ -43,7 +43,7 @@ from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
 from ._bands import FOR, Memory, induction_variable, is_load, is_pure
-from .raising import ON_TENSORS, is_on_tensors, told
+from .raising import ON_TENSORS, is_on_tensors, with_location
 
 NAME = "linalg-ext-accumulate-in-memory"
 
@@ -74,7 +74,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
         report.matched[FOR] += 1
         places = _places(loop, keeper)
         if isinstance(places, MatchFailure):
-            report.leave(FOR, told(loop, places.reason))
+            report.leave(FOR, with_location(loop, places.reason))
             continue
         _rewrite(loop, places)
         report.changed[FOR] += 1
@@ -106,7 +106,7 @@ class _Place:
             return False
         between = _between(op, loop)
         is_here = list(op.operands) == [self.buffer, *self.indices]
-        return is_here and all(is_pure(each) or is_load(each) for each in between)
+        return is_here and all(is_pure(inner) or is_load(inner) for inner in between)
 
 
 _Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
@@ -122,22 +122,22 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
     places: list[_Place] = []
     for result in loop.results:
         store = _store_of(result, loop, memory)
-        taken = [place.store for place in places if place.store is not None]
-        if store is not None and not any(memory.may_share(store, other) for other in taken):
+        stores = [place.store for place in places if place.store is not None]
+        if store is not None and not any(memory.may_share(store, other) for other in stores):
             _, buffer, *indices = store.operands
             places.append(_Place(buffer, tuple(indices), store))
             continue
-        kept = keeper(loop, result.type)
-        if kept is None:
+        own_place = keeper(loop, result.type)
+        if own_place is None:
             return MatchFailure(
                 "each iteration of a parallel loop around would need its own memory"
             )
-        places.append(kept)
+        places.append(own_place)
     return places
 
 
 def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
-    """A buffer with an element for each iteration of the loops around a loop, and its place.
+    """Return a buffer with an element for each iteration of the loops around a loop, and its place.
 
     One element where the loops do not begin at 0, or take steps.
     """
@@ -151,18 +151,20 @@ def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
     whole = all(read(lower) == 0 and read(step) == 1 for lower, _, step in bounds)
     uppers = [upper for _, upper, _ in bounds]
     body = levels[0].regions[0].blocks[0] if levels else None
-    if body is None or not whole or any(is_defined_inside(each, body) for each in uppers):
+    if body is None or not whole or any(is_defined_inside(upper, body) for upper in uppers):
         return _on_stack(loop, type_)
     sizes = [read(upper) for upper in uppers]
     shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes]
-    given = [upper for upper, size in zip(uppers, sizes, strict=True) if not isinstance(size, int)]
+    dynamic = [
+        upper for upper, size in zip(uppers, sizes, strict=True) if not isinstance(size, int)
+    ]
     with loop.location, ir.InsertionPoint(levels[0]):
-        buffer = memref.alloca(ir.MemRefType.get(shape, type_), given, [])
+        buffer = memref.alloca(ir.MemRefType.get(shape, type_), dynamic, [])
     return _Place(buffer, tuple(map(induction_variable, levels)))
 
 
 def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Place | None:
-    """One element on the stack; None where other threads run the loop as well."""
+    """Allocate one element on the stack; return None where other threads run the loop too."""
     entry = _entry_of(loop)
     if entry is None:
         return None
@@ -171,9 +173,9 @@ def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Place | None:
 
 
 def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operation | None:
-    """The op behind a loop that stores a result, or what is computed of it alone in that block.
+    """Return the op behind a loop that stores a result, or a value computed from it alone.
 
-    None where something else looks at that place meanwhile.
+    The result is None where another op accesses that element in between.
     """
     computed = {result}
     meanwhile = [loop]
@@ -188,17 +190,17 @@ def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operat
     makers = [producer(value) for value in list(op.operands)[1:]]
     if op.operands[0].type != result.type or any(m in meanwhile for m in makers if m is not None):
         return None
-    return None if any(memory.may_share(op, each) for each in meanwhile) else op
+    return None if any(memory.may_share(op, between) for between in meanwhile) else op
 
 
 def _between(first: ir.Operation, last: ir.Operation | None) -> list[ir.Operation]:
-    """The ops of a block behind one and before another, or up to the end."""
-    ops = [each.operation for each in first.block.operations]
+    """Return the ops of a block behind one and before another, or up to the end."""
+    ops = [op.operation for op in first.block.operations]
     return ops[ops.index(first) + 1 : None if last is None else ops.index(last)]
 
 
 def _entry_of(loop: ir.Operation) -> ir.Block | None:
-    """The first block of the function around a loop; None where other threads run it as well."""
+    """Return the entry block of the function around a loop; None inside a parallel loop."""
     around = loop.parent
     while around is not None and around.operation.name not in _PARALLEL:
         if around.operation.name == "func.func":
@@ -210,18 +212,18 @@ def _entry_of(loop: ir.Operation) -> ir.Block | None:
 def _rewrite(loop: ir.Operation, places: Sequence[_Place]) -> None:
     lower, upper, step, *carried = loop.operands
     body = loop.regions[0].blocks[0]
-    *inside, yielding = [each.operation for each in body.operations]
+    *inside, yielding = [op.operation for op in body.operations]
     with loop.location, ir.InsertionPoint(loop):
         for place, value in zip(places, carried, strict=True):
             if not place.holds(value, loop):
                 place.keep(value)
         plain = scf.ForOp(lower, upper, step)
         with ir.InsertionPoint(plain.body):
-            given = [plain.induction_variable, *(place.load() for place in places)]
+            replacements = [plain.induction_variable, *(place.load() for place in places)]
             end = scf.YieldOp([]).operation
     for op in inside:
         op.move_before(end)
-    for argument, value in zip(body.arguments, given, strict=True):
+    for argument, value in zip(body.arguments, replacements, strict=True):
         argument.replace_all_uses_with(value)
     with loop.location, ir.InsertionPoint(end):
         for place, value in zip(places, yielding.operands, strict=True):
@@ -230,7 +232,7 @@ def _rewrite(loop: ir.Operation, places: Sequence[_Place]) -> None:
 
 
 def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
-    """Give what uses the results of a loop what is in memory, and erase the loop."""
+    """Replace the results of a loop by the values in memory, and erase the loop."""
     with loop.location, ir.InsertionPoint(loop):
         for place, result in zip(places, loop.results, strict=True):
             if place.store is not None and place.store.operands[0] == result:
@@ -254,7 +256,7 @@ def _carry_what_changes(root: ir.Operation) -> None:
 def _carry(loop: ir.Operation) -> None:
     lower, upper, step, *inits = loop.operands
     body = loop.regions[0].blocks[0]
-    *ops, yielding = [each.operation for each in body.operations]
+    *ops, yielding = [op.operation for op in body.operations]
     iv, *arguments = body.arguments
     changing: list[int] = []
     for number, argument in enumerate(arguments):
@@ -266,15 +268,15 @@ def _carry(loop: ir.Operation) -> None:
     if len(changing) == len(inits):
         return
     with loop.location, ir.InsertionPoint(loop):
-        made = scf.ForOp(lower, upper, step, [inits[number] for number in changing])
-        with ir.InsertionPoint(made.body):
+        narrowed = scf.ForOp(lower, upper, step, [inits[number] for number in changing])
+        with ir.InsertionPoint(narrowed.body):
             end = scf.YieldOp([yielding.operands[number] for number in changing]).operation
-    for name in set(loop.attributes) - set(made.operation.attributes):
-        made.operation.attributes[name] = loop.attributes[name]
+    for name in set(loop.attributes) - set(narrowed.operation.attributes):
+        narrowed.operation.attributes[name] = loop.attributes[name]
     for op in ops:
         op.move_before(end)
-    iv.replace_all_uses_with(made.induction_variable)
-    for place, number in enumerate(changing):
-        arguments[number].replace_all_uses_with(made.inner_iter_args[place])
-        loop.results[number].replace_all_uses_with(made.operation.results[place])
+    iv.replace_all_uses_with(narrowed.induction_variable)
+    for position, number in enumerate(changing):
+        arguments[number].replace_all_uses_with(narrowed.inner_iter_args[position])
+        loop.results[number].replace_all_uses_with(narrowed.operation.results[position])
     loop.erase()

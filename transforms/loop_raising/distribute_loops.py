@@ -40,10 +40,9 @@ from collections.abc import Iterable, Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.loop_raising._bands import computed_from, read_values
 
-from ._bands import FOR, Access, Memory, is_load, is_pure
-from .raising import told
+from ._bands import FOR, Access, Memory, computed_from, is_load, is_pure, read_values
+from .raising import with_location
 
 NAME = "linalg-ext-distribute-loops"
 
@@ -63,11 +62,13 @@ def distribute_loops(module: ir.Operation) -> Report:
         if not body.is_mixed:
             continue
         if len(loop.results):
-            report.leave(FOR, told(loop, "the loop carries values from iteration to iteration"))
+            report.leave(
+                FOR, with_location(loop, "the loop carries values from iteration to iteration")
+            )
             continue
         parts = body.parts()
         if len(parts) < 2:
-            report.leave(FOR, told(loop, _NEEDED))
+            report.leave(FOR, with_location(loop, _NEEDED))
             continue
         report.changed[FOR] += 1
         for part in parts:
@@ -81,8 +82,8 @@ class _Body:
 
     def __init__(self, loop: ir.Operation) -> None:
         self._loop = loop
-        self._ops = [each.operation for each in loop.regions[0].blocks[0].operations][:-1]
-        self._places = {op: place for place, op in enumerate(self._ops)}
+        self._ops = [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+        self._places = {op: position for position, op in enumerate(self._ops)}
         self._memory = Memory()
 
     @property
@@ -91,62 +92,67 @@ class _Body:
         return any(map(_holds_loop, self._ops)) and len(self._statements()) > 1
 
     def _statements(self) -> list[int]:
-        return [at for at, op in enumerate(self._ops) if not is_pure(op) and not is_load(op)]
+        return [
+            position for position, op in enumerate(self._ops) if not is_pure(op) and not is_load(op)
+        ]
 
     def parts(self) -> list[Part]:
-        """The parts in order, each with all that it needs."""
-        found: list[Part] = []
-        for at in self._statements():
-            is_nest = _holds_loop(self._ops[at])
-            if found and not is_nest and not _holds_loop(self._ops[found[-1][-1]]):
-                found[-1].append(at)
+        """Return the parts in order, each with all that it needs."""
+        parts: list[Part] = []
+        for position in self._statements():
+            is_nest = _holds_loop(self._ops[position])
+            if parts and not is_nest and not _holds_loop(self._ops[parts[-1][-1]]):
+                parts[-1].append(position)
             else:
-                found.append([at])
+                parts.append([position])
         joined = True
         while joined:
-            found, joined = self._joined([self._with_needs(part) for part in found])
-        return found
+            parts, joined = self._joined([self._with_needs(part) for part in parts])
+        return parts
 
     def _joined(self, parts: list[Part]) -> tuple[list[Part], bool]:
-        for (first, one), (second, other) in itertools.combinations(enumerate(parts), 2):
-            if self._must_stay(one, other):
-                together = sorted({at for part in parts[first : second + 1] for at in part})
+        for (first, earlier), (second, later) in itertools.combinations(enumerate(parts), 2):
+            if self._must_stay(earlier, later):
+                together = sorted(
+                    {position for part in parts[first : second + 1] for position in part}
+                )
                 return [*parts[:first], together, *parts[second + 1 :]], True
         return parts, False
 
-    def _must_stay(self, one: Part, other: Part) -> bool:
-        """Return whether all of one part before all of another would be another program."""
-        if any(self._changes(at) for at in set(one) & set(other)):
+    def _must_stay(self, earlier: Part, later: Part) -> bool:
+        """Return whether running one part wholly before another would change the program."""
+        if any(self._changes(position) for position in set(earlier) & set(later)):
             return True
-        for at, behind in itertools.product(one, other):
-            # What stands behind in the text may reach into later iterations only.
-            for late, early in itertools.product(self._touched(behind), self._touched(at)):
-                if self._memory.may_meet(late, early, self._loop, same=behind < at):
+        for position, behind in itertools.product(earlier, later):
+            # An op further down in the text may conflict with later iterations alone.
+            for late, early in itertools.product(self._touched(behind), self._touched(position)):
+                if self._memory.may_meet(late, early, self._loop, same=behind < position):
                     return True
         return False
 
-    def _changes(self, at: int) -> bool:
+    def _changes(self, position: int) -> bool:
         """Return whether an op that two parts need is one that may give something else the second
         time.
         """
-        op = self._ops[at]
+        op = self._ops[position]
         if is_pure(op):
             return False
         if not is_load(op):
             return True
-        (read,) = self._touched(at)
-        # What was written before the first time is there the second time, too.
+        (read,) = self._touched(position)
+        # A write before the first read is seen by the second one, too.
         return any(
-            access.is_written and self._memory.may_meet(read, access, self._loop, same=other > at)
+            access.is_written
+            and self._memory.may_meet(read, access, self._loop, same=other > position)
             for other in range(len(self._ops))
             for access in self._touched(other)
         )
 
-    def _touched(self, at: int) -> list[Access]:
-        return self._memory.accesses(self._ops[at])
+    def _touched(self, position: int) -> list[Access]:
+        return self._memory.accesses(self._ops[position])
 
     def _with_needs(self, part: Iterable[int]) -> Part:
-        needed = computed_from(read_values(self._ops[at] for at in part), self._places)
+        needed = computed_from(read_values(self._ops[position] for position in part), self._places)
         return sorted({*part, *(self._places[op] for op in needed)})
 
 
@@ -155,9 +161,9 @@ def _holds_loop(op: ir.Operation) -> bool:
 
 
 def _copy(loop: ir.Operation, part: Sequence[int]) -> None:
-    """A copy of a loop in front of it, with one part of its body."""
+    """Copy a loop in front of it, with one part of its body."""
     copy = loop.clone(ip=ir.InsertionPoint(loop))
-    *inner, _ = [each.operation for each in copy.regions[0].blocks[0].operations]
-    for at in reversed(range(len(inner))):
-        if at not in part:
-            inner[at].erase()
+    *inner, _ = [op.operation for op in copy.regions[0].blocks[0].operations]
+    for position in reversed(range(len(inner))):
+        if position not in part:
+            inner[position].erase()

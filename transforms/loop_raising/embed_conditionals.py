@@ -54,9 +54,18 @@ from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.loop_raising._bands import computed_from, nested, read_values
 
-from ._bands import FOR, Memory, counts_in_indices, induction_variable, is_load, is_pure
+from ._bands import (
+    FOR,
+    Memory,
+    computed_from,
+    counts_in_indices,
+    induction_variable,
+    is_load,
+    is_pure,
+    nested,
+    read_values,
+)
 
 NAME = "linalg-ext-embed-conditionals"
 
@@ -65,7 +74,7 @@ NAME = "linalg-ext-embed-conditionals"
 def embed_conditionals(module: ir.Operation) -> Report:
     """Make nests perfect: statements around an inner loop move into it, under conditions."""
     report = Report(NAME)
-    # What an outer loop embeds into an inner one, that embeds further inwards.
+    # The outermost loop comes first: the inner one embeds the same statements further inwards.
     for loop in operations(module, [FOR]):
         report.matched[FOR] += 1
         embedded = _embed(loop)
@@ -77,7 +86,7 @@ def embed_conditionals(module: ir.Operation) -> Report:
 
 
 def _embed(loop: ir.Operation) -> bool | MatchFailure:
-    *ops, _ = [each.operation for each in loop.regions[0].blocks[0].operations]
+    *ops, _ = [op.operation for op in loop.regions[0].blocks[0].operations]
     nests = [op for op in ops if operations(op, [FOR])]
     if not nests:
         return False
@@ -88,8 +97,8 @@ def _embed(loop: ir.Operation) -> bool | MatchFailure:
     (inner,) = nests
     if inner.name != FOR:
         return MatchFailure("the loop in it is under a condition")
-    at = ops.index(inner)
-    before, after = ops[:at], ops[at + 1 :]
+    position = ops.index(inner)
+    before, after = ops[:position], ops[position + 1 :]
     stays = _computed_from(list(inner.operands)[:3], before)
     before = [op for op in before if op not in stays]
     if all(map(is_pure, (*before, *after))):
@@ -120,23 +129,23 @@ def _move_in(
     lower, upper, step = list(inner.operands)[:3]
     iv = induction_variable(inner)
     block = inner.regions[0].blocks[0]
-    *own, end = [each.operation for each in block.operations]
+    *own, end = [op.operation for op in block.operations]
     with inner.location:
         if not _runs(inner):
             with ir.InsertionPoint(inner):
-                one = arith.constant(ir.IndexType.get(), 1)
-                inner.operands[1] = arith.maxsi(upper, arith.addi(lower, one))
+                unit = arith.constant(ir.IndexType.get(), 1)
+                inner.operands[1] = arith.maxsi(upper, arith.addi(lower, unit))
             _guard(inner, own, upper)
         with ir.InsertionPoint.at_block_begin(block):
             if before:
-                with _under(arith.cmpi(_EQ, iv, lower)) as place:
-                    _move(before, place)
+                with _under(arith.cmpi(_EQ, iv, lower)) as end_of_branch:
+                    _move(before, end_of_branch)
         _move(shared, next(iter(block.operations)).operation)
         with ir.InsertionPoint(end):
             if after:
                 bound = inner.operands[1]
-                with _under(arith.cmpi(_SGE, _next(iv, step), bound)) as place:
-                    _move(after, place)
+                with _under(arith.cmpi(_SGE, _next(iv, step), bound)) as end_of_branch:
+                    _move(after, end_of_branch)
 
 
 _EQ, _SLT, _SGE = (
@@ -147,9 +156,11 @@ _EQ, _SLT, _SGE = (
 
 
 def _next(iv: ir.Value, step: ir.Value) -> ir.Value:
-    known = IndexReader()(step)
-    one = arith.constant(ir.IndexType.get(), known) if isinstance(known, int) else step
-    return arith.addi(iv, one)
+    static_step = IndexReader()(step)
+    increment = (
+        arith.constant(ir.IndexType.get(), static_step) if isinstance(static_step, int) else step
+    )
+    return arith.addi(iv, increment)
 
 
 def _guard(inner: ir.Operation, own: Sequence[ir.Operation], upper: ir.Value) -> None:
@@ -164,8 +175,8 @@ def _guard(inner: ir.Operation, own: Sequence[ir.Operation], upper: ir.Value) ->
         ops = list(group)
         with ir.InsertionPoint(ops[0]):
             if not is_loop:
-                with _under(is_inside) as place:
-                    _move(ops, place)
+                with _under(is_inside) as end_of_branch:
+                    _move(ops, end_of_branch)
                 continue
         for op in ops:
             with ir.InsertionPoint(op):
@@ -174,11 +185,11 @@ def _guard(inner: ir.Operation, own: Sequence[ir.Operation], upper: ir.Value) ->
 
 def _can_be_guarded(inner: ir.Operation) -> bool:
     """Return whether all values stay between two loops that stand in a loop."""
-    *own, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
+    *own, _ = [op.operation for op in inner.regions[0].blocks[0].operations]
     groups = [list(group) for _, group in itertools.groupby(own, lambda op: op.name == FOR)]
     return all(
         any(
-            use.owner.operation in {each for one in group for each in nested(one)}
+            use.owner.operation in {user for member in group for user in nested(member)}
             for group in groups
             if op in group
         )
@@ -196,9 +207,9 @@ def _under(condition: ir.Value) -> Iterator[ir.Operation]:
         yield scf.YieldOp([]).operation
 
 
-def _move(ops: Sequence[ir.Operation], place: ir.Operation) -> None:
+def _move(ops: Sequence[ir.Operation], end: ir.Operation) -> None:
     for op in ops:
-        op.move_before(place)
+        op.move_before(end)
 
 
 def _runs(loop: ir.Operation) -> bool:
@@ -209,5 +220,5 @@ def _runs(loop: ir.Operation) -> bool:
 
 def _computed_from(values: Sequence[ir.Value], among: Sequence[ir.Operation]) -> list[ir.Operation]:
     """Return the ops among some that values are computed from, in order."""
-    found = computed_from(values, among)
-    return [op for op in among if op in found]
+    needed = computed_from(values, among)
+    return [op for op in among if op in needed]

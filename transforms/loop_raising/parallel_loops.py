@@ -34,7 +34,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import inlined
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 from ._bands import FOR
-from .raising import PARALLEL, WAS_PARALLEL, told
+from .raising import PARALLEL, WAS_PARALLEL, with_location
 
 
 class _Raising(Protocol):
@@ -58,11 +58,11 @@ def in_sequence(root: ir.Operation, report: Report, raise_: _Raising) -> None:
     chosen = set(range(len(loops)))
     while chosen:
         tried = Report(report.pass_name)
-        left = _left_of(root, chosen, partial(raise_, report=tried))
-        for number in left:
+        unraised = _left_of(root, chosen, partial(raise_, report=tried))
+        for number in unraised:
             report.leave(PARALLEL, _why(loops[number], tried))
-        chosen -= left
-        if not left:
+        chosen -= unraised
+        if not unraised:
             break
     report.matched[PARALLEL] += len(loops)
     report.changed[PARALLEL] += len(chosen)
@@ -73,10 +73,12 @@ def in_sequence(root: ir.Operation, report: Report, raise_: _Raising) -> None:
 
 def _why(loop: ir.Operation, tried: Report) -> str:
     """Return the reasons that were reported for a loop, or for those in it."""
-    places = {str(each.location)[4:-1] for each in (loop, *operations(loop, [FOR, PARALLEL]))}
+    locations = {str(op.location)[4:-1] for op in (loop, *operations(loop, [FOR, PARALLEL]))}
     reasons = {reason for left in tried.left.values() for reason in left}
-    told_of = sorted(each for each in reasons if any(f" {place})" in each for place in places))
-    return "; ".join(told_of) or told(loop, "the loop cannot be raised as a whole")
+    told_of = sorted(
+        reason for reason in reasons if any(f" {location})" in reason for location in locations)
+    )
+    return "; ".join(told_of) or with_location(loop, "the loop cannot be raised as a whole")
 
 
 def _left_of(
@@ -109,21 +111,21 @@ def _nest(loop: ir.Operation) -> None:
     """Put a nest of `scf.for` in the place of a parallel loop."""
     *bounds, inits = segments(loop, 4)
     body = loop.regions[0].blocks[0]
-    *ops, reducing = [each.operation for each in body.operations]
+    *ops, reducing = [op.operation for op in body.operations]
     carried, nest = inits, []
-    place = ir.InsertionPoint(loop)
+    ip = ir.InsertionPoint(loop)
     for lower, upper, step in zip(*bounds, strict=True):
-        with loop.location, place:
-            made = scf.ForOp(lower, upper, step, carried)
-        made.operation.attributes[WAS_PARALLEL] = loop.attributes[WAS_PARALLEL]
-        nest.append(made)
-        carried, place = list(made.inner_iter_args), ir.InsertionPoint(made.body)
+        with loop.location, ip:
+            for_op = scf.ForOp(lower, upper, step, carried)
+        for_op.operation.attributes[WAS_PARALLEL] = loop.attributes[WAS_PARALLEL]
+        nest.append(for_op)
+        carried, ip = list(for_op.inner_iter_args), ir.InsertionPoint(for_op.body)
     for outer, inner in itertools.pairwise(nest):
         with loop.location, ir.InsertionPoint(outer.body):
             scf.YieldOp(list(inner.operation.results))
-    for argument, made in zip(body.arguments, nest, strict=True):
-        argument.replace_all_uses_with(made.induction_variable)
-    with loop.location, place:
+    for argument, for_op in zip(body.arguments, nest, strict=True):
+        argument.replace_all_uses_with(for_op.induction_variable)
+    with loop.location, ip:
         end = scf.YieldOp([]).operation
     for op in ops:
         op.move_before(end)

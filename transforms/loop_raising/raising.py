@@ -18,8 +18,10 @@ from linalg_ext.structured.views import Placement, is_view, subview
 from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
 from linalg_ext.transforms.codegen.vectorization.reductions import combining_op
+from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.loop_raising._bands import (
+
+from ._bands import (
     FOR,
     Band,
     Level,
@@ -37,7 +39,7 @@ from linalg_ext.transforms.loop_raising._bands import (
 
 PARALLEL = "scf.parallel"
 WAS_PARALLEL = "linalg_ext.was_parallel"
-"""On a loop that was a parallel one."""
+"""Attribute of an `scf.for` that was an `scf.parallel`."""
 
 ON_TENSORS = "the loop is on tensors: linalg-ext-raise-loops takes it as it is"
 
@@ -50,17 +52,17 @@ def raise_nests(root: ir.Operation, report: Report) -> None:
 
 
 def outermost(root: ir.Operation) -> list[ir.Operation]:
-    """The loops below an op that are in no other one there."""
-    found: list[ir.Operation] = []
+    """Return the loops below an op that are in no other one there."""
+    loops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name != FOR or op == root:
             return ir.WalkResult.ADVANCE
-        found.append(op)
+        loops.append(op)
         return ir.WalkResult.SKIP
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return loops
 
 
 def is_tensor(value: ir.Value) -> bool:
@@ -73,8 +75,8 @@ def is_on_tensors(loop: ir.Operation) -> bool:
     return any(map(is_tensor, read_values([loop])))
 
 
-def told(loop: ir.Operation, reason: str) -> str:
-    """A loop by its place, and why it is left."""
+def with_location(loop: ir.Operation, reason: str) -> str:
+    """Return the reason that a loop is left, with the loop's location if known."""
     where = str(loop.location).removeprefix("loc(").removesuffix(")")
     name = PARALLEL if WAS_PARALLEL in loop.attributes else loop.name
     return reason if where == "unknown" else f"{reason} ({name} at {where})"
@@ -89,7 +91,7 @@ def _raise(loop: ir.Operation, report: Report) -> None:
         loop.erase()
         return
     if not is_on_tensors(loop):
-        report.leave(FOR, told(loop, answer.reason))
+        report.leave(FOR, with_location(loop, answer.reason))
     for inner in outermost(loop):
         _raise(inner, report)
 
@@ -128,10 +130,10 @@ def raised(band: Band) -> MatchFailure | None:
     elements = _elements(band)
     if isinstance(elements, MatchFailure):
         return elements
-    outputs = [each for each in elements if each.is_written]
+    outputs = [element for element in elements if element.is_written]
     if not outputs:
         return MatchFailure("the nest writes no memory")
-    if not all(each.view.map(_dims(band)).is_projected_permutation for each in outputs):
+    if not all(output.view.map(_dims(band)).is_projected_permutation for output in outputs):
         return MatchFailure(
             "the nest writes at sums of induction variables, or at one of them twice"
         )
@@ -139,7 +141,7 @@ def raised(band: Band) -> MatchFailure | None:
     if isinstance(parts, MatchFailure):
         return parts
     for part, kinds in parts:
-        results = [each for each in part if each.is_written]
+        results = [element for element in part if element.is_written]
         if "reduction" in kinds and not all(map(_is_combined, results)):
             return MatchFailure("the iterations do not combine results by one associative op")
     with band.outermost.location, ir.InsertionPoint(band.outermost):
@@ -155,19 +157,19 @@ def _parts(
     iterator types.
     """
     groups: dict[frozenset[str], list[_Element]] = {}
-    for each in outputs:
-        groups.setdefault(each.view.dims, []).append(each)
-    inputs = [each for each in elements if not each.is_written]
+    for output in outputs:
+        groups.setdefault(output.view.dims, []).append(output)
+    inputs = [element for element in elements if not element.is_written]
     parts: list[tuple[list[_Element], tuple[str, ...]]] = []
     for parallel, group in groups.items():
         read = inputs
         if len(groups) > 1:
-            stored = [op.operands[0] for each in group for op in each.stores]
+            stored = [op.operands[0] for output in group for op in output.stores]
             needed = _needed(band, stored)
-            reached = [each for each in elements if not needed.isdisjoint(each.ops)]
-            if any(each.is_written and each not in group for each in reached):
+            reached = [element for element in elements if not needed.isdisjoint(element.ops)]
+            if any(element.is_written and element not in group for element in reached):
                 return MatchFailure("the nest computes results of some loops from those of others")
-            read = [each for each in inputs if each in reached]
+            read = [element for element in inputs if element in reached]
         kinds = _iterator_types(band, [*read, *group], parallel)
         if isinstance(kinds, MatchFailure):
             return kinds
@@ -180,7 +182,7 @@ def _elements(band: Band) -> list[_Element] | MatchFailure:
     body = band.outermost.regions[0].blocks[0]
     loops, memory = [level.loop for level in band.levels], Memory()
     read = SizeReader()
-    found: dict[tuple[ir.Value, tuple[Linear, ...]], _Element] = {}
+    by_index: dict[tuple[ir.Value, tuple[Linear, ...]], _Element] = {}
     for op in band.ops:
         is_store = op.name == _STORE
         if not is_store and not is_load(op):
@@ -192,18 +194,22 @@ def _elements(band: Band) -> list[_Element] | MatchFailure:
             return MatchFailure(
                 "the body reads through views that it makes: run fold-memref-alias-ops first"
             )
-        seen = [linear(read(value), loops, read) for value in values]
-        indices = tuple(index for index in seen if index is not None)
-        if len(indices) < len(seen):
+        forms = [linear(read(value), loops, read) for value in values]
+        indices = tuple(index for index in forms if index is not None)
+        if len(indices) < len(forms):
             return MatchFailure("an index is more than a sum of multiples of induction variables")
         view = element_view(buffer, indices, band.levels, _dims(band))
         if isinstance(view, MatchFailure):
             return view
-        found.setdefault((buffer, indices), _Element(view)).ops.append(op)
-    elements = list(found.values())
-    for one in elements:
+        by_index.setdefault((buffer, indices), _Element(view)).ops.append(op)
+    elements = list(by_index.values())
+    for element in elements:
         for other in elements:
-            if one is not other and one.is_written and memory.may_share(one.ops[0], other.ops[0]):
+            if (
+                element is not other
+                and element.is_written
+                and memory.may_share(element.ops[0], other.ops[0])
+            ):
                 return MatchFailure("the nest may access its results at other places, too")
     return elements
 
@@ -212,7 +218,7 @@ def _iterator_types(
     band: Band, elements: Sequence[_Element], parallel: frozenset[str]
 ) -> tuple[str, ...] | MatchFailure:
     dims = _dims(band)
-    indices = [index for each in elements for index in each.view.indices]
+    indices = [index for element in elements for index in element.view.indices]
     indexed = {index.name for index in indices if isinstance(index, AffineDim)}
     for number, dim in enumerate(dims):
         if dim not in indexed:
@@ -233,16 +239,14 @@ def _is_combined(output: _Element) -> bool:
 
 
 def _build(band: Band, elements: Sequence[_Element], kinds: Sequence[str]) -> None:
-    values = [each.view.value() for each in elements]
-    inputs = sum(not each.is_written for each in elements)
+    values = [element.view.value() for element in elements]
+    inputs = sum(not element.is_written for element in elements)
     generic = linalg.GenericOp(
         result_tensors=[],
         inputs=values[:inputs],
         outputs=values[inputs:],
-        indexing_maps=maps_attribute([each.view.map(_dims(band)) for each in elements]),
-        iterator_types=ir.ArrayAttr.get(
-            [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-        ),
+        indexing_maps=maps_attribute([element.view.map(_dims(band)) for element in elements]),
+        iterator_types=iterators(kinds),
     ).operation
     types = [ir.MemRefType(value.type).element_type for value in values]
     block = generic.regions[0].blocks.append(*types)
@@ -253,29 +257,26 @@ def _build(band: Band, elements: Sequence[_Element], kinds: Sequence[str]) -> No
 def _payload(
     band: Band, elements: Sequence[_Element], arguments: Sequence[ir.Value]
 ) -> list[ir.Value]:
-    """The ops of an iteration at the insertion point, on elements; what the outputs become."""
-    place = {op: number for number, each in enumerate(elements) for op in each.ops}
+    """Copy the ops of an iteration to the insertion point; return the new elements of outputs."""
+    positions = {op: number for number, element in enumerate(elements) for op in element.ops}
     current = list(arguments)
-    given: dict[ir.Value, ir.Value] = {}
-    stored = [op.operands[0] for each in elements for op in each.stores]
+    values: dict[ir.Value, ir.Value] = {}
+    stored = [op.operands[0] for element in elements for op in element.stores]
     needed = {op for op in _needed(band, stored) if not is_load(op)}
     used = stored + read_values(needed)
     for number, level in enumerate(band.levels):
         iv = induction_variable(level.loop)
         if iv in used:
             index = Symbol(linalg.IndexOp(number).result, lower=0)
-            given[iv] = value_of(level.lower + index * level.step)
+            values[iv] = value_of(level.lower + index * level.step)
     for op in band.ops:
-        if op.name == _STORE or is_load(op):
-            if op not in place:
-                continue
-            if is_load(op):
-                given[op.results[0]] = current[place[op]]
-            else:
-                current[place[op]] = given.get(op.operands[0], op.operands[0])
+        if op in positions and is_load(op):
+            values[op.results[0]] = current[positions[op]]
+        elif op in positions:
+            current[positions[op]] = values.get(op.operands[0], op.operands[0])
         elif op in needed:
-            copied(op, given)
-    return [value for value, each in zip(current, elements, strict=True) if each.is_written]
+            copied(op, values)
+    return [value for value, element in zip(current, elements, strict=True) if element.is_written]
 
 
 def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
@@ -297,7 +298,7 @@ class ElementView:
     indices: tuple[AffineExpr, ...]
 
     def map(self, dims: Sequence[str]) -> AffineMap:
-        """The indexing map."""
+        """Return the indexing map."""
         return AffineMap(tuple(dims), (), self.indices)
 
     @property
@@ -306,14 +307,14 @@ class ElementView:
         return frozenset(index.dims[0] for index in self.indices if index.dims)
 
     def value(self) -> ir.Value:
-        """The view, at the insertion point."""
+        """Return the view, at the insertion point."""
         return self.buffer if self.placement is None else subview(self.placement)
 
 
 def element_view(
     buffer: ir.Value, indices: Sequence[Linear], levels: Sequence[Level], dims: Sequence[str]
 ) -> ElementView | MatchFailure:
-    """The view of a buffer that begins where the first iteration looks and ends with the last.
+    """Return the view of a buffer from the first iteration's element to the last one's.
 
     Args:
         buffer: a memref.
@@ -334,13 +335,13 @@ def element_view(
         check_within(tile, sizes_of(buffer))
     except SubsetError:
         return MatchFailure("the access reaches beyond a buffer")
-    kept = tuple(number for number, axis in enumerate(axes) if axis.index is not None)
+    kept_axes = tuple(number for number, axis in enumerate(axes) if axis.index is not None)
     exprs = tuple(axis.index for axis in axes if axis.index is not None)
-    is_whole = len(kept) == len(axes) and all(
+    is_whole = len(kept_axes) == len(axes) and all(
         axis.offset == 0 and axis.stride == 1 and is_eq(axis.size, size) is True
         for axis, size in zip(axes, sizes_of(buffer), strict=True)
     )
-    return ElementView(buffer, None if is_whole else Placement(buffer, tile, kept), exprs)
+    return ElementView(buffer, None if is_whole else Placement(buffer, tile, kept_axes), exprs)
 
 
 @dataclass(frozen=True)
@@ -355,7 +356,7 @@ class _Axis:
 
 def _axis(index: Linear, levels: Sequence[Level], dims: Sequence[str]) -> _Axis | MatchFailure:
     first = index.rest + total(
-        f * each.lower for f, each in zip(index.factors, levels, strict=True)
+        f * level.lower for f, level in zip(index.factors, levels, strict=True)
     )
     moving = [
         (factor * level.step, level.count, AffineDim(dim))

@@ -35,16 +35,11 @@ from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import by_origin, sizes_of
 from linalg_ext.symbolic.integers import is_eq
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op
-from linalg_ext.transforms.loop_raising._bands import FOR, copied, is_pure, nested, read_values
-from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate, expanded
-from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops
-from linalg_ext.transforms.loop_raising.raising import (
-    is_on_tensors,
-    is_tensor,
-    outermost,
-    raise_nests,
-    told,
-)
+
+from ._bands import FOR, copied, is_pure, nested, read_values
+from .accumulate_in_memory import accumulate, expanded
+from .distribute_loops import distribute_loops
+from .raising import is_on_tensors, is_tensor, outermost, raise_nests, with_location
 
 
 def raise_tensor_nests(root: ir.Operation, report: Report) -> None:
@@ -64,20 +59,20 @@ def _raise(loop: ir.Operation, report: Report) -> None:
         return
     loops = len(operations(loop, [FOR])) + 1
     report.matched[FOR] += 1
-    left = _raised(loop)
-    if left is None:
+    failure = _raised(loop)
+    if failure is None:
         report.changed[FOR] += loops
         return
-    report.leave(FOR, left.reason)
+    report.leave(FOR, failure.reason)
     for inner in outermost(loop):
         _raise(inner, report)
 
 
 def _raised(loop: ir.Operation) -> MatchFailure | None:
-    """Put structured ops in the place of a nest; why not, where that cannot be."""
+    """Replace a nest by structured ops; return why not, if impossible."""
     form = buffer_form(loop)
     if isinstance(form, MatchFailure):
-        return MatchFailure(told(loop, form.reason))
+        return MatchFailure(with_location(loop, form.reason))
     module = form.module.operation
     accumulated, raised = Report(""), Report("")
     with module.context:
@@ -85,13 +80,13 @@ def _raised(loop: ir.Operation) -> MatchFailure | None:
     reports = [accumulated, distribute_loops.apply(module), raised]
     raise_nests(module, raised)
     if operations(module, [FOR]):
-        reasons = sorted({each for report in reports for each in report.left.get(FOR, ())})
+        reasons = sorted({reason for report in reports for reason in report.left.get(FOR, ())})
         return MatchFailure("; ".join(reasons))
-    left = why_not_on_tensors(form.block)
-    if left is not None:
-        return MatchFailure(told(loop, left.reason))
+    failure = why_not_on_tensors(form.block)
+    if failure is not None:
+        return MatchFailure(with_location(loop, failure.reason))
     block = loop.block
-    stood = {each.operation for each in block.operations}
+    stood = {op.operation for op in block.operations}
     with loop.location, ir.InsertionPoint(loop):
         written = TensorForm(form.known)
         for argument, origin in zip(form.block.arguments, form.origins, strict=True):
@@ -101,7 +96,7 @@ def _raised(loop: ir.Operation) -> MatchFailure | None:
             written.tensor(buffer) if is_tensor(result) else written.element(buffer)
             for result, buffer in zip(loop.results, form.results, strict=True)
         ]
-    written_ops = [each.operation for each in block.operations if each.operation not in stood]
+    written_ops = [op.operation for op in block.operations if op.operation not in stood]
     for op in reversed(written_ops):
         if not any(result in results or not is_unused(result) for result in op.results):
             op.erase()
@@ -151,7 +146,7 @@ class BufferForm:
 
 
 def buffer_form(loop: ir.Operation) -> BufferForm | MatchFailure:
-    """The nest that begins with a loop, on buffers; or why buffers would change the program."""
+    """Return the nest of a loop on buffers, or why buffers would change the program."""
     with loop.context, loop.location:
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -186,7 +181,7 @@ class _Writer:
         self._values: dict[ir.Value, ir.Value] = {}
 
     def write(self) -> None:
-        """The nest, and what puts its scalar results where they are read."""
+        """Write the nest, and the stores of its scalar results."""
         inits = [value for value in list(self._nest.operands)[3:] if is_tensor(value)]
         buffers = [_Buffer(self._argument(_buffer_type(init), init), True) for init in inits]
         self._beginnings = dict(zip(inits, buffers, strict=True))
@@ -196,33 +191,35 @@ class _Writer:
                 if is_tensor(result):
                     self.form.results.append(self._tensors[result][0].value)
                     continue
-                held = self._argument(ir.MemRefType.get([], result.type), None)
-                memref.StoreOp(self._values[result], held, [])
-                self.form.results.append(held)
+                buffer = self._argument(ir.MemRefType.get([], result.type), None)
+                memref.StoreOp(self._values[result], buffer, [])
+                self.form.results.append(buffer)
             func.ReturnOp([])
 
     def _loop(self, loop: ir.Operation, buffers: Sequence[_Buffer]) -> None:
         lower, upper, step, *carried = loop.operands
         body = loop.regions[0].blocks[0]
-        *ops, yielding = [each.operation for each in body.operations]
+        *ops, yielding = [op.operation for op in body.operations]
         iv, *arguments = body.arguments
         inits = [self._scalar(value) for value in carried if not is_tensor(value)]
-        made = scf.ForOp(self._scalar(lower), self._scalar(upper), self._scalar(step), inits)
-        self._made = self._made or made.operation
-        for name in set(loop.attributes) - set(made.operation.attributes):
-            made.operation.attributes[name] = loop.attributes[name]
-        self._values[iv] = made.induction_variable
+        copy = scf.ForOp(self._scalar(lower), self._scalar(upper), self._scalar(step), inits)
+        self._made = self._made or copy.operation
+        for name in set(loop.attributes) - set(copy.operation.attributes):
+            copy.operation.attributes[name] = loop.attributes[name]
+        self._values[iv] = copy.induction_variable
         tensors = [value for value in arguments if is_tensor(value)]
         scalars = [value for value in arguments if not is_tensor(value)]
-        self._values.update(zip(scalars, made.inner_iter_args, strict=True))
+        self._values.update(zip(scalars, copy.inner_iter_args, strict=True))
         for argument, buffer in zip(tensors, buffers, strict=True):
-            # What it began as is another tensor from the second iteration on.
+            # The initial tensor is another one from the second iteration on.
             buffer.version += 1
             self._tensors[argument] = (buffer, buffer.version)
-        with ir.InsertionPoint(made.body):
+        with ir.InsertionPoint(copy.body):
             for op in ops:
                 self._op(op)
-            scf.YieldOp([self._scalar(each) for each in yielding.operands if not is_tensor(each)])
+            scf.YieldOp(
+                [self._scalar(value) for value in yielding.operands if not is_tensor(value)]
+            )
         handed = [self._tensors.get(value) for value in yielding.operands if is_tensor(value)]
         if handed != [(buffer, buffer.version) for buffer in buffers]:
             raise _NotInPlaceError("the loop yields another tensor than the one that it carries")
@@ -230,23 +227,25 @@ class _Writer:
             (result, (buffer, buffer.version))
             for result, buffer in zip(filter(is_tensor, loop.results), buffers, strict=True)
         )
-        given = [result for result in loop.results if not is_tensor(result)]
-        self._values.update(zip(given, made.operation.results, strict=True))
+        scalar_results = [result for result in loop.results if not is_tensor(result)]
+        self._values.update(zip(scalar_results, copy.operation.results, strict=True))
 
     def _op(self, op: ir.Operation) -> None:
         operands = list(op.operands)
         with op.location:
             match op.name:
                 case "scf.for":
-                    self._loop(op, [self._given(value) for value in operands if is_tensor(value)])
+                    self._loop(
+                        op, [self._carried_buffer(value) for value in operands if is_tensor(value)]
+                    )
                 case "tensor.extract":
-                    at = [self._scalar(value) for value in operands[1:]]
-                    read = memref.LoadOp(self._current(operands[0]).value, at)
+                    indices = [self._scalar(value) for value in operands[1:]]
+                    read = memref.LoadOp(self._current(operands[0]).value, indices)
                     self._values[op.results[0]] = read.result
                 case "tensor.insert":
-                    buffer = self._given(operands[1])
-                    at = [self._scalar(value) for value in operands[2:]]
-                    memref.StoreOp(self._scalar(operands[0]), buffer.value, at)
+                    buffer = self._carried_buffer(operands[1])
+                    indices = [self._scalar(value) for value in operands[2:]]
+                    memref.StoreOp(self._scalar(operands[0]), buffer.value, indices)
                     buffer.version += 1
                     self._tensors[op.results[0]] = (buffer, buffer.version)
                 case "tensor.dim":
@@ -267,7 +266,7 @@ class _Writer:
                 self._scalar(value)
         copied(op, self._values)
 
-    def _given(self, tensor: ir.Value) -> _Buffer:
+    def _carried_buffer(self, tensor: ir.Value) -> _Buffer:
         if tensor not in self._tensors or not self._tensors[tensor][0].is_carried:
             raise _NotInPlaceError(
                 "the body inserts elements into a tensor that the loop does not carry"
@@ -286,7 +285,7 @@ class _Writer:
         return buffer
 
     def _size(self, op: ir.Operation) -> ir.Value:
-        """The size of a tensor: all that take its place are as large."""
+        """Return the size of a tensor: all that take its place are as large."""
         tensor, axis = op.operands
         if tensor in self._tensors:
             buffer, _ = self._tensors[tensor]
@@ -303,9 +302,9 @@ class _Writer:
     def _from_outside(self, value: ir.Value) -> ir.Value:
         """Return a value from outside: recomputed, so that it is known, or an argument."""
         op = producer(value)
-        place = ir.InsertionPoint(self._made) if self._made else ir.InsertionPoint(self._block)
+        ip = ir.InsertionPoint(self._made) if self._made else ir.InsertionPoint(self._block)
         if op is not None and op.name == "tensor.dim":
-            with place:
+            with ip:
                 size = self._size(op)
             self.form.known[size] = value
             return size
@@ -313,7 +312,7 @@ class _Writer:
             return self._argument(value.type, value)
         for operand in op.operands:
             self._scalar(operand)
-        with place:
+        with ip:
             clone = copied(op, self._values)
         self.form.known.update(zip(clone.results, op.results, strict=True))
         return self._values[value]
@@ -339,9 +338,8 @@ _KNOWN = frozenset(f"memref.{name}" for name in ["subview", "alloca", "load", "s
 
 def why_not_on_tensors(block: ir.Block) -> MatchFailure | None:
     """Return the reason that the ops of a block have no form on tensors; None where they have."""
-    for each in block.operations:
-        op = each.operation
-        for inner in nested(op):
+    for op in block.operations:
+        for inner in nested(op.operation):
             if inner.name not in _KNOWN and inner.name.startswith(("memref.", "scf.for")):
                 return MatchFailure(f"a {inner.name} is left of it")
     return None
@@ -350,11 +348,14 @@ def why_not_on_tensors(block: ir.Block) -> MatchFailure | None:
 class TensorForm:
     """The current tensor of each buffer."""
 
-    def __init__(self, known: Mapping[ir.Value, ir.Value]) -> None:
-        """Args: known: values of the block that are there already, and which they are."""
+    def __init__(self, values: Mapping[ir.Value, ir.Value]) -> None:
+        """
+        Args:
+            values: values of the block that exist already, each with its equal.
+        """
         self._tensors: dict[ir.Value, ir.Value] = {}
         self._views: dict[ir.Value, ir.Operation] = {}
-        self._values: dict[ir.Value, ir.Value] = dict(known)
+        self._values: dict[ir.Value, ir.Value] = dict(values)
 
     def begin(self, argument: ir.Value, value: ir.Value | None) -> None:
         """Set the value of an argument of the block; for a memref, its first tensor.
@@ -372,7 +373,7 @@ class TensorForm:
 
     def write(self, block: ir.Block) -> None:
         """Write all ops but the last at the insertion point."""
-        *ops, _ = [each.operation for each in block.operations]
+        *ops, _ = [op.operation for op in block.operations]
         for op in ops:
             if not len(op.results) or not all(result in self._values for result in op.results):
                 with op.location:
@@ -388,11 +389,11 @@ class TensorForm:
             return whole
         type_ = ir.MemRefType(buffer.type)
         part = ir.RankedTensorType.get(type_.shape, type_.element_type)
-        dynamic, known = self._dynamic(view), _known(view)
-        return tensor.ExtractSliceOp(part, whole, *dynamic, *known).result
+        dynamic, static = self._dynamic(view), _static_parts(view)
+        return tensor.ExtractSliceOp(part, whole, *dynamic, *static).result
 
     def element(self, buffer: ir.Value) -> ir.Value:
-        """The one element of a buffer of rank 0."""
+        """Return the one element of a buffer of rank 0."""
         return tensor.ExtractOp(self.tensor(buffer), []).result
 
     def _op(self, op: ir.Operation) -> None:
@@ -403,17 +404,20 @@ class TensorForm:
             case "memref.subview":
                 self._views[op.results[0]] = op
             case "memref.alloca":
-                self._tensors[op.results[0]] = _empty(op.results[0], self._given(operands))
+                self._tensors[op.results[0]] = _empty(op.results[0], self._current_values(operands))
             case "memref.load":
-                at = self._given(operands[1:])
-                read = tensor.ExtractOp(self.tensor(operands[0]), at)
+                indices = self._current_values(operands[1:])
+                read = tensor.ExtractOp(self.tensor(operands[0]), indices)
                 self._values[op.results[0]] = read.result
             case "memref.store":
-                (value,), at = self._given(operands[:1]), self._given(operands[2:])
-                held = tensor.InsertOp(value, self.tensor(operands[1]), at)
-                self._hold(operands[1], held.result)
+                (value,), indices = (
+                    self._current_values(operands[:1]),
+                    self._current_values(operands[2:]),
+                )
+                inserted = tensor.InsertOp(value, self.tensor(operands[1]), indices)
+                self._hold(operands[1], inserted.result)
             case "memref.dim":
-                size = tensor.DimOp(self.tensor(operands[0]), *self._given(operands[1:]))
+                size = tensor.DimOp(self.tensor(operands[0]), *self._current_values(operands[1:]))
                 self._values[op.results[0]] = size.result
             case _:
                 copied(op, self._values)
@@ -421,21 +425,21 @@ class TensorForm:
     def _generic(self, op: ir.Operation) -> None:
         inputs, outputs = segments(op, 2)
         read = [self._read(value) for value in inputs]
-        held = [self._read(value) for value in outputs]
-        made = linalg.GenericOp(
-            result_tensors=[value.type for value in held if is_tensor(value)],
+        inits = [self._read(value) for value in outputs]
+        generic = linalg.GenericOp(
+            result_tensors=[value.type for value in inits if is_tensor(value)],
             inputs=read,
-            outputs=held,
+            outputs=inits,
             indexing_maps=op.attributes["indexing_maps"],
             iterator_types=op.attributes["iterator_types"],
         ).operation
         body = op.regions[0].blocks[0]
-        block = made.regions[0].blocks.append(*(argument.type for argument in body.arguments))
-        given = self._values | dict(zip(body.arguments, block.arguments, strict=True))
+        block = generic.regions[0].blocks.append(*(argument.type for argument in body.arguments))
+        values = self._values | dict(zip(body.arguments, block.arguments, strict=True))
         with ir.InsertionPoint(block):
-            for each in body.operations:
-                copied(each.operation, given)
-        for buffer, result in zip(outputs, made.results, strict=True):
+            for inner in body.operations:
+                copied(inner.operation, values)
+        for buffer, result in zip(outputs, generic.results, strict=True):
             self._hold(buffer, result)
 
     def _read(self, value: ir.Value) -> ir.Value:
@@ -451,14 +455,18 @@ class TensorForm:
             return
         whole = self.tensor(view.operands[0])
         if not self._is_all(view, whole):
-            dynamic, known = self._dynamic(view), _known(view)
-            value = tensor.InsertSliceOp(value, whole, *dynamic, *known).result
+            dynamic, static = self._dynamic(view), _static_parts(view)
+            value = tensor.InsertSliceOp(value, whole, *dynamic, *static).result
         self._hold(view.operands[0], value)
 
     def _dynamic(self, view: ir.Operation) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
-        """Offsets, sizes and strides that are known at run time only."""
+        """Return the dynamic offsets, sizes and strides."""
         _, offsets, sizes, strides = segments(view, 4)
-        return self._given(offsets), self._given(sizes), self._given(strides)
+        return (
+            self._current_values(offsets),
+            self._current_values(sizes),
+            self._current_values(strides),
+        )
 
     def _is_all(self, view: ir.Operation, whole: ir.Value) -> bool:
         """Return whether a view is known by its sizes to be all of a tensor."""
@@ -466,31 +474,32 @@ class TensorForm:
             return False
         read = IndexReader()
         offsets, sizes, strides = (
-            [read(each) for each in mixed(view, name, name, given)]
-            for name, given in zip(_PLACES, self._dynamic(view), strict=True)
+            [read(number) for number in mixed(view, name, name, dynamic)]
+            for name, dynamic in zip(_PLACES, self._dynamic(view), strict=True)
         )
         lengths = zip(map(by_origin, sizes), map(by_origin, sizes_of(whole)), strict=True)
         return (
             all(is_eq(offset, 0) is True for offset in offsets)
             and all(is_eq(stride, 1) is True for stride in strides)
-            and all(is_eq(one, other) is True for one, other in lengths)
+            and all(is_eq(length, other) is True for length, other in lengths)
         )
 
-    def _given(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+    def _current_values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         return [self._values.get(value, value) for value in values]
 
 
-def _known(
+def _static_parts(
     view: ir.Operation,
 ) -> tuple[ir.DenseI64ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseI64ArrayAttr]:
-    """Offsets, sizes and strides, with gaps for those that are not known."""
+    """Return the static offsets, sizes and strides, with the mark of dynamic ones."""
     offsets, sizes, strides = (ir.DenseI64ArrayAttr(view.attributes[name]) for name in _PLACES)
     return offsets, sizes, strides
 
 
 def _empty(buffer: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:
-    type_, given = ir.MemRefType(buffer.type), iter(dynamic)
+    type_, remaining = ir.MemRefType(buffer.type), iter(dynamic)
     sizes = [
-        next(given) if type_.is_dynamic_dim(axis) else size for axis, size in enumerate(type_.shape)
+        next(remaining) if type_.is_dynamic_dim(axis) else size
+        for axis, size in enumerate(type_.shape)
     ]
     return tensor.EmptyOp(sizes, type_.element_type).result

@@ -55,7 +55,8 @@ from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, is_le, maximum, minimum
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.loop_raising._bands import FOR, along, counts_in_indices, nested
+
+from ._bands import FOR, along, counts_in_indices, nested
 
 NAME = "linalg-ext-undo-predication"
 
@@ -78,24 +79,24 @@ def undo_predication(module: ir.Operation, *, most_parts: int = 16) -> Report:
 
 def _undo(loop: ir.Operation, most_parts: int, report: Report) -> None:
     """Split a loop, then those in its parts."""
-    open_ = [loop]
-    done: list[ir.Operation] = []
-    while open_:
-        one = open_.pop(0)
-        report.changed[COMPARISON] += decide(one)
-        split = find_split(one)
+    waiting = [loop]
+    parts: list[ir.Operation] = []
+    while waiting:
+        first = waiting.pop(0)
+        report.changed[COMPARISON] += decide(first)
+        split = find_split(first)
         if split is None:
-            done.append(one)
-        elif len(open_) + len(done) + len(split.answers) > most_parts:
+            parts.append(first)
+        elif len(waiting) + len(parts) + len(split.answers) > most_parts:
             report.leave(FOR, f"the predicates would split the loop into more than {most_parts}")
-            done.append(one)
+            parts.append(first)
         else:
             report.changed[COMPARISON] += 1
-            open_ = [*split_at(one, split), *open_]
-    for part in done:
+            waiting = [*split_at(first, split), *waiting]
+    for part in parts:
         inner = [op for op in operations(part, [FOR]) if op != part]
-        for each in [op for op in inner if not _is_inside_loop(op, part)]:
-            _undo(each, most_parts, report)
+        for nested_loop in [op for op in inner if not _is_inside_loop(op, part)]:
+            _undo(nested_loop, most_parts, report)
 
 
 def _is_inside_loop(op: ir.Operation, root: ir.Operation) -> bool:
@@ -143,15 +144,15 @@ def decide(loop: ir.Operation) -> int:
 
 
 def find_split(loop: ir.Operation) -> Split | None:
-    """The first comparison in a loop by which it can be split; None if absent."""
+    """Return the first comparison in a loop by which it can be split; None if absent."""
     read = IndexReader()
     lower, upper, step = (read(value) for value in list(loop.operands)[:3])
     if not counts_in_indices(loop) or not isinstance(step, int) or step < 1:
         return None
     for op in operations(loop, [COMPARISON]):
-        found = _changes(op, loop, read)
-        if found is not None:
-            ends, answers = found
+        changes = _changes(op, loop, read)
+        if changes is not None:
+            ends, answers = changes
             last = maximum(lower, upper)
             rounded = [_at_step(end, lower, last, step) for end in ends]
             return Split(op, tuple(rounded), answers)
@@ -160,7 +161,7 @@ def find_split(loop: ir.Operation) -> Split | None:
 
 def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
     """Replace a loop by its parts, one after another; an empty one is left out."""
-    place = nested(loop).index(split.comparison)
+    position = nested(loop).index(split.comparison)
     read = IndexReader()
     bounds = [read(loop.operands[0]), *split.ends, read(loop.operands[1])]
     parts: list[ir.Operation] = []
@@ -173,9 +174,9 @@ def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
                 continue
             part = loop.clone()
             part.operands[0], part.operands[1] = values[number : number + 2]
-            for at, value in enumerate(carried):
-                part.operands[3 + at] = value
-            _answer(nested(part)[place], answer)
+            for carried_number, value in enumerate(carried):
+                part.operands[3 + carried_number] = value
+            _answer(nested(part)[position], answer)
             carried = list(part.results)
             parts.append(part)
     for result, value in zip(loop.results, carried, strict=True):
@@ -185,7 +186,7 @@ def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
 
 
 def _at_step(end: Number, lower: Number, last: Number, step: int) -> Number:
-    """The first value at or behind an end that the loop reaches, between its bounds."""
+    """Return the first value at or behind an end that the loop reaches, between its bounds."""
     inside = maximum(lower, minimum(end, last))
     return lower + ceildiv(inside - lower, step) * step
 
@@ -201,6 +202,16 @@ _EQ, _NE, _SLT, _SLE, _SGT, _SGE = range(6)
 """The predicates of `arith.cmpi` that know signs."""
 
 _MIRRORED = {_EQ: _EQ, _NE: _NE, _SLT: _SGT, _SLE: _SGE, _SGT: _SLT, _SGE: _SLE}
+
+_ANSWERS: dict[int, tuple[tuple[int, ...], tuple[bool, ...]]] = {
+    _EQ: ((0, 1), (False, True, False)),
+    _NE: ((0, 1), (True, False, True)),
+    _SLT: ((0,), (True, False)),
+    _SLE: ((1,), (True, False)),
+    _SGT: ((1,), (False, True)),
+    _SGE: ((0,), (False, True)),
+}
+"""The points where the answer to `iv <predicate> n` changes, relative to n; the answers between."""
 
 
 def _changes(
@@ -221,15 +232,5 @@ def _changes(
     number = -difference.rest * difference.factor
     if difference.factor < 0:
         predicate = _MIRRORED[predicate]
-    match predicate:
-        case 0:
-            return (number, number + 1), (False, True, False)
-        case 1:
-            return (number, number + 1), (True, False, True)
-        case 2:
-            return (number,), (True, False)
-        case 3:
-            return (number + 1,), (True, False)
-        case 4:
-            return (number + 1,), (False, True)
-    return (number,), (False, True)
+    offsets, answers = _ANSWERS[predicate]
+    return tuple(number + offset for offset in offsets), answers

@@ -52,7 +52,7 @@ class View:
     rank: int
 
     def indices(self, of_view: Indices) -> Indices:
-        """By what the source is read where the view is read by `of_view`."""
+        """Return the indices of the source for those of the view."""
         zero = AffineConst(0)
         return tuple(zero if axis is None else of_view[axis] for axis in self.axes)
 
@@ -67,7 +67,7 @@ class Reading:
 
 
 def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> Iterator[Reading]:
-    """The ways to read an operand: as it stands, then looking through more and more views."""
+    """Yield the ways to read an operand: as it is, then through more and more views."""
     reading = Reading(value, indices)
     yield reading
     while (view := view_of(reading.value)) is not None and view.kind in kinds:
@@ -94,7 +94,7 @@ def is_unit(value: ir.Value, axis: int) -> bool:
 
 
 def _is_plain_tensor(value: ir.Value) -> bool:
-    """A ranked tensor without an encoding, which might say how its elements are arranged."""
+    """Return a ranked tensor without an encoding, which might say how its elements are arranged."""
     return isinstance(value.type, ir.RankedTensorType) and value.type.encoding is None
 
 
@@ -117,7 +117,7 @@ def _fill(op: ir.Operation, rank: int) -> View | None:
 
 
 def _generic(op: ir.Operation, rank: int) -> View | None:
-    """A generic that yields its one input, and writes every element of its output."""
+    """Read a generic that yields its one input, and writes every element of its output."""
     body = op.regions[0].blocks[0]
     yielded = body.operations[0].operation
     if len(op.operands) != 2 or yielded.name != "linalg.yield":
@@ -135,17 +135,17 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
     for dim, (index, axis) in enumerate(zip(read.results, axes, strict=True)):
         if axis is None and (index != AffineConst(0) or not is_unit(source, dim)):
             return None
-    known = [axis for axis in axes if axis is not None]
-    if len(set(known)) != len(known):
+    used = [axis for axis in axes if axis is not None]
+    if len(set(used)) != len(used):
         return None  # a diagonal
     if axes == tuple(range(rank)):
         return None  # a copy
-    kind = ViewKind.TRANSPOSE if len(known) == len(axes) == rank else ViewKind.BROADCAST
+    kind = ViewKind.TRANSPOSE if len(used) == len(axes) == rank else ViewKind.BROADCAST
     return View(kind, source, axes, rank)
 
 
 def _expand(op: ir.Operation, rank: int) -> View | None:
-    """`tensor.expand_shape` that only adds dimensions of one element."""
+    """Read a `tensor.expand_shape` that only adds dimensions of one element."""
     result = op.results[0]
     axes: list[int | None] = []
     for group in groups_of(op):
@@ -157,19 +157,19 @@ def _expand(op: ir.Operation, rank: int) -> View | None:
 
 
 def _collapse(op: ir.Operation, rank: int) -> View | None:
-    """`tensor.collapse_shape` that only drops dimensions of one element."""
+    """Read a `tensor.collapse_shape` that only drops dimensions of one element."""
     source = op.operands[0]
     axes: list[int | None] = [None] * ir.ShapedType(source.type).rank
     for axis, group in enumerate(groups_of(op)):
-        kept = _only_long(source, group)
-        if kept is None:
+        long_axis = _only_long(source, group)
+        if long_axis is None:
             return None
-        axes[kept] = axis
+        axes[long_axis] = axis
     return View(ViewKind.RESHAPE, source, tuple(axes), rank)
 
 
 def _only_long(value: ir.Value, group: Sequence[int]) -> int | None:
-    """The one axis of a group that has more than one element, or may have; the first if none."""
+    """Return the only axis of a group that may have several elements, or the first if none has."""
     long = [axis for axis in group if not is_unit(value, axis)]
     if len(long) > 1:
         return None
@@ -205,7 +205,7 @@ def reads_destination(op: ir.Operation, position: int) -> bool:
 def rearranged(
     value: ir.Value, axes: Sequence[int], added: Sequence[tuple[int, int]] = (), *, is_read: bool
 ) -> ir.Value | None:
-    """A destination that holds what another does, with its axes in another order, made for nothing.
+    """Return a destination with the contents of another in another order of axes, without a copy.
 
     It is built at the current insertion point.
 
@@ -231,8 +231,8 @@ def rearranged(
     if is_read and (op is None or op.name != "tensor.empty"):
         return None if added else _before_transpose(value, axes)
     sizes: list[int | ir.Value] = [size_of(value, axis) for axis in axes]
-    for place, size in added:
-        sizes.insert(place, size)
+    for position, size in added:
+        sizes.insert(position, size)
     return empty(sizes, ir.ShapedType(value.type).element_type)
 
 
@@ -253,16 +253,16 @@ def _constant(
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
     sizes = [shape.get_dim_size(axis) for axis in axes]
-    for place, size in added:
-        sizes.insert(place, size)
+    for position, size in added:
+        sizes.insert(position, size)
     new = ir.RankedTensorType.get(sizes, shape.element_type)
     splat = ir.DenseElementsAttr.get_splat(new, attribute.get_splat_value())
-    made = ir.Operation.create("arith.constant", results=[new], attributes={"value": splat})
-    return made.results[0]
+    constant = ir.Operation.create("arith.constant", results=[new], attributes={"value": splat})
+    return constant.results[0]
 
 
 def size_of(value: ir.Value, axis: int) -> int | ir.Value:
-    """The size of a tensor along an axis: a number, or a value made where it is dynamic."""
+    """Return the size of a tensor along an axis: a number, or a value made where it is dynamic."""
     shape = ir.ShapedType(value.type)
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
@@ -279,7 +279,7 @@ def empty(sizes: Sequence[int | ir.Value], element: ir.Type) -> ir.Value:
 def transposed(
     value: ir.Value, permutation: Sequence[int], like: ir.Value | None = None
 ) -> ir.Value:
-    """`linalg.transpose` into a new tensor: dimension `i` is dimension `permutation[i]` of it.
+    """Build a `linalg.transpose` into a new tensor: its dimension i is dimension `permutation[i]`.
 
     Args:
         value: what is transposed.
@@ -287,8 +287,8 @@ def transposed(
         like: a tensor of the shape of the result, where its sizes are to be taken from there.
     """
     sizes = [
-        size_of(value, axis) if like is None else size_of(like, place)
-        for place, axis in enumerate(permutation)
+        size_of(value, axis) if like is None else size_of(like, position)
+        for position, axis in enumerate(permutation)
     ]
     init = empty(sizes, ir.ShapedType(value.type).element_type)
     op = linalg.TransposeOp([init.type], value, init, list(permutation)).operation
@@ -297,7 +297,7 @@ def transposed(
 
 
 def broadcast(value: ir.Value, sizes: Sequence[int | ir.Value], added: Sequence[int]) -> ir.Value:
-    """A value, tensor or scalar, on a new tensor of these sizes, `added` those that it lacks."""
+    """Broadcast a tensor or scalar to a new tensor of sizes; it lacks the dimensions `added`."""
     if not isinstance(value.type, ir.ShapedType):
         return filled(value, empty(sizes, value.type))
     init = empty(sizes, ir.ShapedType(value.type).element_type)
@@ -307,7 +307,7 @@ def broadcast(value: ir.Value, sizes: Sequence[int | ir.Value], added: Sequence[
 
 
 def squeezed(value: ir.Value, units: Collection[int]) -> ir.Value:
-    """A tensor without some of its axes, each of one element."""
+    """Return a tensor without some of its axes, each of one element."""
     if not units:
         return value
     groups = _groups(ir.ShapedType(value.type).rank, units)
@@ -315,7 +315,7 @@ def squeezed(value: ir.Value, units: Collection[int]) -> ir.Value:
 
 
 def unsqueezed(value: ir.Value, like: ir.Value, units: Collection[int]) -> ir.Value:
-    """A tensor with axes of one element added, so that it has the shape of `like`."""
+    """Return a tensor with axes of one element added, so that it has the shape of `like`."""
     if not units:
         return value
     rank = ir.ShapedType(like.type).rank
@@ -326,14 +326,18 @@ def unsqueezed(value: ir.Value, like: ir.Value, units: Collection[int]) -> ir.Va
 def expanded(
     value: ir.Value, type_: ir.Type, groups: list[list[int]], sizes: Sequence[int | ir.Value]
 ) -> ir.Value:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    static = [size if isinstance(size, int) else dynamic for size in sizes]
     values = [size for size in sizes if not isinstance(size, int)]
-    return tensor.ExpandShapeOp(type_, value, groups, values, static).result
+    return tensor.ExpandShapeOp(type_, value, groups, values, static_sizes(sizes)).result
+
+
+def static_sizes(sizes: Sequence[int | ir.Value]) -> list[int]:
+    """Return the sizes of a type: the static ones, and the mark of dynamic ones."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return [size if isinstance(size, int) else dynamic for size in sizes]
 
 
 def _groups(rank: int, units: Collection[int]) -> list[list[int]]:
-    """The axes of a longer shape for each axis that stays: those that stay begin a group."""
-    kept = [axis for axis in range(rank) if axis not in units]
-    starts = [0, *kept[1:], rank] if kept else [rank]
+    """Return the axes of a longer shape for each axis that stays: those that stay begin a group."""
+    remaining = [axis for axis in range(rank) if axis not in units]
+    starts = [0, *remaining[1:], rank] if remaining else [rank]
     return [list(range(start, end)) for start, end in itertools.pairwise(starts)]

@@ -16,7 +16,8 @@ from linalg_ext.rewriting import MatchFailure, Rewriter
 from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, forget_memoized_maps
 from linalg_ext.structured.maps import indexing_maps, is_valid, maps_attribute, split_operands
 from linalg_ext.structured.operands import producer
-from linalg_ext.transforms.rewrites._arrangements import (
+
+from ._arrangements import (
     Reading,
     View,
     ViewKind,
@@ -28,13 +29,7 @@ from linalg_ext.transforms.rewrites._arrangements import (
     unsqueezed,
     view_of,
 )
-from linalg_ext.transforms.rewrites._structured import (
-    LIBRARY_CALL,
-    has_body,
-    may_take_maps,
-    why_not,
-    with_maps,
-)
+from ._structured import LIBRARY_CALL, has_body, may_take_maps, why_not, with_maps
 
 _KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -49,7 +44,7 @@ def fold(
     folded = fold_operands(op, kinds, rewriter)
     if folded or not results:
         return folded
-    # A result that is reshaped stays: to write it so would need a dimension more to iterate over.
+    # A reshaped result stays: writing it would need one more loop.
     written = fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
     return folded if written is False else written
 
@@ -73,8 +68,8 @@ def fold_operands(
     if not folding.changed:
         reason = folding.reason or _why_no_view(inputs, kinds)
         return MatchFailure(reason) if reason else False
-    given = [squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
-    new = with_maps(op, given, outputs, folding.maps)
+    sources = [squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
+    new = with_maps(op, sources, outputs, folding.maps)
     if new is None:
         return MatchFailure("the op does not take the maps that this makes")
     rewriter.replace_op(op, new)
@@ -83,7 +78,7 @@ def fold_operands(
 
 @dataclass
 class _Folding:
-    """The inputs of an op on their way to others."""
+    """The inputs and maps of an op while views are folded into them."""
 
     op: ir.Operation
     kinds: Collection[ViewKind]
@@ -99,13 +94,13 @@ class _Folding:
     def fold(self, position: int) -> None:
         """Read one input through as many views as the op's maps can say."""
         map = self.maps[position]
-        found = list(readings(self.inputs[position], map.results, self.kinds))
-        for depth in reversed(range(len(found))):
-            reading = found[depth]
+        candidates = list(readings(self.inputs[position], map.results, self.kinds))
+        for depth in reversed(range(len(candidates))):
+            reading = candidates[depth]
             units = self._units(reading)
             if depth == 0 and not units:
                 return
-            # Dropping what a reshape drops already would make that reshape again.
+            # Dropping the units of a reshape would make that reshape again.
             if depth > 0 and units and reading.kind is ViewKind.RESHAPE:
                 continue
             results = tuple(r for i, r in enumerate(reading.indices) if i not in units)
@@ -120,7 +115,7 @@ class _Folding:
             self.reason = self.reason or refused
 
     def _units(self, reading: Reading) -> list[int]:
-        """The dimensions of a reading that are dropped because they have one element.
+        """Return the dimensions of a reading that are dropped because they have one element.
 
         A generic reads them by a constant as it is; the others have no constants in their maps.
         """
@@ -131,7 +126,7 @@ class _Folding:
 
 
 def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
-    """The axes of one element that are read by the constant 0."""
+    """Return the axes of one element that are read by the constant 0."""
     return [
         axis
         for axis, index in enumerate(indices)
@@ -159,12 +154,12 @@ def fold_results(
 
 
 def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
-    """The views through which a result is used, all alike; none where it is used otherwise too.
+    """Return the views through which a result is used, all alike; none if it has other uses.
 
     A broadcast is left to its users where they can read what is not broadcast: written broadcast,
     each element would be computed many times.
     """
-    found: list[ir.Value] = []
+    views: list[ir.Value] = []
     alike: set[View] = set()
     for use in result.uses:
         user = use.owner.operation
@@ -178,8 +173,8 @@ def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
         if view.kind is ViewKind.BROADCAST and _is_only_read(user.results[0]):
             return []
         alike.add(view)
-        found.append(user.results[0])
-    return found if len(alike) == 1 and len({value.type for value in found}) == 1 else []
+        views.append(user.results[0])
+    return views if len(alike) == 1 and len({value.type for value in views}) == 1 else []
 
 
 def _is_only_read(value: ir.Value) -> bool:
@@ -194,14 +189,14 @@ def _is_only_read(value: ir.Value) -> bool:
 
 
 def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Operation | str:
-    """The op with one result written as a view of it; why there is none otherwise."""
+    """Return the op with one result written as a view of it; why there is none otherwise."""
     view = view_of(view_value)
     inputs, outputs = split_operands(op)
     maps = _maps(op)
     if view is None or maps is None:
         return "the indexing maps are not valid"
-    at = len(inputs) + position
-    result, old = maps[at].results, maps[at].dims
+    number = len(inputs) + position
+    result, old = maps[number].results, maps[number].dims
     added = [axis for axis in range(view.rank) if axis not in view.axes]
     shape = ir.ShapedType(view_value.type)
     if added and (len(outputs) > 1 or {*result} != {AffineDim(dim) for dim in old}):
@@ -214,7 +209,7 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
     for axis, dim in zip(added, dims[len(old) :], strict=True):
         indices.insert(axis, AffineDim(dim))
     maps = [AffineMap(dims, map.symbols, map.results) for map in maps]
-    maps[at] = AffineMap(dims, (), tuple(indices))
+    maps[number] = AffineMap(dims, (), tuple(indices))
     refused = why_not(op, maps)
     if refused is not None:
         return refused
@@ -285,7 +280,7 @@ _BATCHED = ("linalg.batch_matmul", "linalg.batch_reduce_matmul")
 
 
 def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """A batched matrix product of one matrix each is a matrix product."""
+    """Return a batched matrix product of one matrix each is a matrix product."""
     if op.name not in _BATCHED or len(op.results) == 0:
         return False
     inputs, (output,) = split_operands(op)
@@ -293,18 +288,18 @@ def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
     batch = AffineDim(maps[0].dims[0])
     axes = [map.results.index(batch) if batch in map.results else None for map in maps]
     values = [*inputs, output]
-    held = [(value, axis) for value, axis in zip(values, axes, strict=True) if axis is not None]
-    if not any(is_unit(value, axis) for value, axis in held):
+    batched = [(value, axis) for value, axis in zip(values, axes, strict=True) if axis is not None]
+    if not any(is_unit(value, axis) for value, axis in batched):
         return False
-    if not all(is_unit(value, axis) for value, axis in held):
+    if not all(is_unit(value, axis) for value, axis in batched):
         return False  # a dynamic size next to a static one: it is not known to be 1
-    given = [
+    matrices = [
         v if axis is None else squeezed(v, [axis]) for v, axis in zip(inputs, axes, strict=False)
     ]
     destination = _squeezed_destination(op, output, [axes[-1]] if axes[-1] is not None else [])
     new = linalg.MatmulOp(
         [destination.type],
-        given,
+        matrices,
         [destination],
         indexing_maps=maps_attribute([_without_first(map) for map in maps]),
     ).operation
@@ -323,18 +318,18 @@ def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
 
 
 def _without_first(map: AffineMap) -> AffineMap:
-    """The map over the iteration space without its first dimension."""
-    first, *others = map.dims
-    names = tuple(f"d{i}" for i in range(len(others)))
+    """Return the map over the iteration space without its first dimension."""
+    first, *rest = map.dims
+    names = tuple(f"d{i}" for i in range(len(rest)))
     renamed: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(old): AffineDim(new) for old, new in zip(others, names, strict=True)
+        AffineDim(old): AffineDim(new) for old, new in zip(rest, names, strict=True)
     }
-    kept = (r.substitute(renamed) for r in map.results if r != AffineDim(first))
-    return AffineMap(names, (), tuple(kept))
+    results = (r.substitute(renamed) for r in map.results if r != AffineDim(first))
+    return AffineMap(names, (), tuple(results))
 
 
 def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """Have a generic write what it writes at the index 0 of a dimension of one without that."""
+    """Have a generic write its results without the unit dimensions that it indexes by 0."""
     if op.name != "linalg.generic" or len(op.results) == 0:
         return False
     inputs, outputs = split_operands(op)
@@ -350,8 +345,8 @@ def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
         for position, (value, dropped) in enumerate(zip(outputs, units, strict=True))
     ]
     for position, dropped in enumerate(units, start=len(inputs)):
-        kept = [r for axis, r in enumerate(maps[position].results) if axis not in dropped]
-        maps[position] = AffineMap(maps[position].dims, (), tuple(kept))
+        remaining = [r for axis, r in enumerate(maps[position].results) if axis not in dropped]
+        maps[position] = AffineMap(maps[position].dims, (), tuple(remaining))
     new = with_maps(op, inputs, destinations, maps)
     if new is None:
         return False
@@ -366,10 +361,10 @@ def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
 def _squeezed_destination(
     op: ir.Operation, value: ir.Value, units: list[int], position: int = 0
 ) -> ir.Value:
-    """A destination without some unit axes: made without them if possible, else reshaped."""
+    """Return a destination without some unit axes: made without them if possible, else reshaped."""
     if not units:
         return value
     rank = ir.ShapedType(value.type).rank
-    kept = [axis for axis in range(rank) if axis not in units]
-    made = rearranged(value, kept, is_read=reads_destination(op, position))
-    return squeezed(value, units) if made is None else made
+    remaining = [axis for axis in range(rank) if axis not in units]
+    destination = rearranged(value, remaining, is_read=reads_destination(op, position))
+    return squeezed(value, units) if destination is None else destination

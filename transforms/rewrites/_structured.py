@@ -40,7 +40,7 @@ def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
 
 
 def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | MatchFailure:
-    """A structured op as a sum of products of two operands, or why it is not one."""
+    """Return a structured op as a sum of products of two operands, or why it is not one."""
     recognized = read(op)
     if isinstance(recognized, MatchFailure):
         return recognized
@@ -116,28 +116,28 @@ def with_maps(
         if op.name == "linalg.generic":
             kinds["iterator_types"] = _iterator_types(op, len(maps[0].dims))
         return rebuilt(op, inputs, outputs, maps, kinds)
-    found = _elementwise(op)
-    if found is None:
+    applied = _elementwise(op)
+    if applied is None:
         return None
-    inputs = [inputs[position] for position in found.order]
-    maps = [*(maps[position] for position in found.order), maps[-1]]
+    inputs = [inputs[position] for position in applied.order]
+    maps = [*(maps[position] for position in applied.order), maps[-1]]
     new = None
-    if found.cast is None:
+    if applied.cast is None:
         more = discardable_attributes(op)
-        new = build_elementwise(found.function, inputs, outputs[0], maps, more)
-    return new or _ours(op, found, inputs, outputs[0], maps)
+        new = build_elementwise(applied.function, inputs, outputs[0], maps, more)
+    return new or _ours(op, applied, inputs, outputs[0], maps)
 
 
 def _ours(
     op: ir.Operation,
-    found: _Elementwise,
+    applied: _Elementwise,
     inputs: Sequence[ir.Value],
     output: ir.Value,
     maps: Sequence[AffineMap],
 ) -> ir.Operation | None:
-    name = (found.cast or TYPE["cast_signed"]).name
+    name = (applied.cast or TYPE["cast_signed"]).name
     try:
-        result = elementwise(found.function, *inputs, outs=output, maps=list(maps), cast=name)
+        result = elementwise(applied.function, *inputs, outs=output, maps=list(maps), cast=name)
     except LinalgExtError:
         return None
     new = producer(result)
@@ -147,7 +147,7 @@ def _ours(
 
 
 def _iterator_types(op: ir.Operation, rank: int) -> ir.Attribute:
-    """Those that the op has; dimensions that were added are parallel."""
+    """Return the iterator types of an op; added dimensions are parallel."""
     kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
     return ir.ArrayAttr.get([*kinds, *[parallel] * (rank - len(kinds))])
@@ -168,7 +168,7 @@ class _Elementwise:
     order: tuple[int, ...]
 
 
-_known: dict[tuple[str, ...], _Elementwise | None] = {}
+_FUNCTIONS: dict[tuple[str, ...], _Elementwise | None] = {}
 
 
 def _elementwise(op: ir.Operation) -> _Elementwise | None:
@@ -176,17 +176,17 @@ def _elementwise(op: ir.Operation) -> _Elementwise | None:
     if op.name in _WITH_BODIES:
         return _read_elementwise(op)
     key = meaning_key(op)
-    if key not in _known:
-        _known[key] = _read_elementwise(op)
-    return _known[key]
+    if key not in _FUNCTIONS:
+        _FUNCTIONS[key] = _read_elementwise(op)
+    return _FUNCTIONS[key]
 
 
 def meaning_key(op: ir.Operation) -> tuple[str, ...]:
     """Return a key of the function of a structured op without a body: equal for equal ops."""
-    told = {*op.attributes} - {*discardable_attributes(op)}
+    inherent = {*op.attributes} - {*discardable_attributes(op)}
     return (
         op.name,
-        *(f"{name} = {op.attributes[name]}" for name in sorted(told)),
+        *(f"{name} = {op.attributes[name]}" for name in sorted(inherent)),
         *(_element_and_rank(value.type) for value in op.operands),
     )
 

@@ -15,15 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.definition.affine import (
-    AffineDim,
-    AffineExpr,
-    linear_terms,
-)
+from linalg_ext.definition.affine import AffineDim, AffineExpr, linear_terms
+from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.transforms.rewrites._arrangements import expanded, squeezed
 
-Indices = tuple[AffineExpr, ...]
+from ._arrangements import expanded, squeezed, static_sizes
+
 Labels = tuple[str, ...]
 
 
@@ -185,13 +182,13 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
     if not needed:
         return value
     slice_ = tensor.ExtractSliceOp(
-        ir.RankedTensorType.get(_static(sizes), shape.element_type),
+        ir.RankedTensorType.get(static_sizes(sizes), shape.element_type),
         value,
         [],
         [size for size in sizes if isinstance(size, ir.Value)],
         [],
         [axis.offset for axis in view.axes],
-        _static(sizes),
+        static_sizes(sizes),
         [axis.stride for axis in view.axes],
     )
     return slice_.result
@@ -207,7 +204,7 @@ def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
         first = sum(map(len, groups))
         groups.append(list(range(first, first + len(axis.dims))))
     element = ir.ShapedType(value.type).element_type
-    return expanded(value, ir.RankedTensorType.get(_static(sizes), element), groups, sizes)
+    return expanded(value, ir.RankedTensorType.get(static_sizes(sizes), element), groups, sizes)
 
 
 def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
@@ -216,12 +213,7 @@ def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
     if x == 1:
         return y
     values = [
-        integer_constant(ir.IndexType.get(), each) if isinstance(each, int) else each
-        for each in (x, y)
+        integer_constant(ir.IndexType.get(), factor) if isinstance(factor, int) else factor
+        for factor in (x, y)
     ]
     return arith.MulIOp(*values).result
-
-
-def _static(sizes: Sequence[ir.Value | int]) -> list[int]:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [size if isinstance(size, int) else dynamic for size in sizes]

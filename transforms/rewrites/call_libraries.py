@@ -39,15 +39,10 @@ from linalg_ext.executable.libraries import (
 )
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations, place, select
-from linalg_ext.transforms.rewrites.call_stubs import adopt
-from linalg_ext.transforms.rewrites.library_choice import (
-    ASKS,
-    Chosen,
-    asked_names,
-    choose,
-    operand_type,
-)
-from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
+
+from .call_stubs import adopt
+from .library_choice import ASKS, Chosen, asked_names, choose, operand_type
+from .library_functions import LibraryFunctions
 
 NAME = "linalg-ext-call-libraries"
 
@@ -73,12 +68,12 @@ def call_libraries(module: ir.Operation) -> Report:
         if not libraries and ASKS not in op.attributes:
             continue
         report.matched[op.name] += 1
-        found = choose(op, libraries, asked)
-        if isinstance(found, Chosen):
+        choice = choose(op, libraries, asked)
+        if isinstance(choice, Chosen):
             report.changed[op.name] += 1
-            report.decisions.append(functions.replace(op, found))
-        elif found is not None:
-            report.leave(op.name, found)
+            report.decisions.append(functions.replace(op, choice))
+        elif choice is not None:
+            report.leave(op.name, choice)
     return report
 
 
@@ -92,22 +87,22 @@ def bind_declarations(module: ir.Operation, libraries: Sequence[Library], report
         name = ir.StringAttr(op.attributes["sym_name"]).value
         if len(op.regions[0].blocks) or name.startswith(SYMBOL):
             continue
-        known = [native for library in libraries for native in library.declared(name)]
-        reasons = [_refusal(op, native) for native in known]
+        candidates = [native for library in libraries for native in library.declared(name)]
+        reasons = [_refusal(op, native) for native in candidates]
         if None in reasons:
             report.changed[op.name] += 1
-            _define(module, op, name, known[reasons.index(None)])
-        elif known:
-            first, *others = (
+            _define(module, op, name, candidates[reasons.index(None)])
+        elif candidates:
+            first, *rest = (
                 f"`{native.function}` of {native.library}: {reason}"
-                for native, reason in zip(known, reasons, strict=True)
+                for native, reason in zip(candidates, reasons, strict=True)
             )
             raise LibraryError(
                 f"the module declares `{name}` otherwise than the library does",
                 where=place(op),
                 expected=first,
                 hint="declare what it takes, or register a function of these types",
-                notes=others,
+                notes=rest,
             )
 
 
@@ -120,26 +115,30 @@ def _refusal(op: Any, native: NativeFunction) -> str | None:
     operands = tuple(operand_type(type_) for type_ in declared.inputs)
     if reason := function.refusal_of(operands):
         return reason
-    for number, (taken, given) in enumerate(zip(function.operands, operands, strict=True)):
-        if not taken.takes_layout_of(given):
+    for number, (operand, declared_type) in enumerate(
+        zip(function.operands, operands, strict=True)
+    ):
+        if not operand.takes_layout_of(declared_type):
             return f"operand {number} may have other strides than the function takes"
-    if [str(type_) for type_ in declared.results] != [one for one in [function.result] if one]:
+    if [str(type_) for type_ in declared.results] != [
+        type_ for type_ in [function.result] if type_
+    ]:
         return f"the function returns {function.result or 'nothing'}"
     return None
 
 
 def _define(module: ir.Operation, op: Any, name: str, native: NativeFunction) -> None:
-    given = [str(type_) for type_ in ir.FunctionType(op.attributes["function_type"].value).inputs]
+    types = [str(type_) for type_ in ir.FunctionType(op.attributes["function_type"].value).inputs]
     passed = [str(_opened(operand)) for operand in native.function.operands]
-    names = [f"%a{number}" for number in range(len(given))]
+    names = [f"%a{number}" for number in range(len(types))]
     casts = []
-    for number, (old, new) in enumerate(zip(given, passed, strict=True)):
+    for number, (old, new) in enumerate(zip(types, passed, strict=True)):
         if old != new:
             names[number] = f"%b{number}"
             casts.append(f"%b{number} = memref.cast %a{number} : {old} to {new}")
     result = native.function.result
     arrow = f"-> {result}" if result else ""
-    arguments = ", ".join(f"%a{number}: {type_}" for number, type_ in enumerate(given))
+    arguments = ", ".join(f"%a{number}: {type_}" for number, type_ in enumerate(types))
     kinds = ", ".join(passed)
     lines = [
         *casts,
@@ -152,12 +151,12 @@ def _define(module: ir.Operation, op: Any, name: str, native: NativeFunction) ->
         f"\nfunc.func private @{name}({arguments}) {arrow} {{\n" + "\n".join(lines) + "\n}"
     )
     op.erase()
-    made = ir.Module.parse(text)
-    adopt(module, made)
+    defined = ir.Module.parse(text)
+    adopt(module, defined)
 
 
 def _opened(operand: OperandType) -> OperandType:
-    """The type that upstream's conversion passes: of any strides."""
+    """Return the type that upstream's conversion passes: of any strides."""
     return (
         operand
         if operand.shape is None

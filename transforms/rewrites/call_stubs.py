@@ -48,7 +48,7 @@ OPAQUE = ".opaque"
 def stub(
     called: str, name: str, types: Sequence[Any], buffers: Sequence[Any], inputs: int
 ) -> ir.Module:
-    """A module of the stub and of what that declares.
+    """Return a module of the stub and of what that declares.
 
     Args:
         called: the function on memrefs.
@@ -104,15 +104,15 @@ def _layout(type_: Any, buffer: Any) -> str:
     return f" {{bufferization.buffer_layout = {buffer.layout}}}"
 
 
-def adopt(module: ir.Operation, made: ir.Module) -> None:
-    """Move the functions of `made` to the end of `module`, but for what is declared there already.
+def adopt(module: ir.Operation, source: ir.Module) -> None:
+    """Move the functions of a module to the end of another, without those that it has already.
 
     Args:
         module: the operation of a module; its own symbols stay as they are.
-        made: in the same context, and alive until this is done; what is left of it is of no use.
+        source: a module in the same context; it is of no use afterwards.
     """
     table = ir.SymbolTable(module)
-    for view in list(made.body.operations):
+    for view in list(source.body.operations):
         op = view.operation
         if ir.StringAttr(op.attributes["sym_name"]).value not in table:
             op.detach_from_parent()
@@ -148,12 +148,12 @@ def call_python(
 
 def _body(called: str, callback: Callback, buffers: Sequence[Any]) -> ir.Module:
     listed = ", ".join(["i64", *map(str, buffers)])
-    given = ", ".join(f"%a{number}: {type_}" for number, type_ in enumerate(buffers))
+    parameters = ", ".join(f"%a{number}: {type_}" for number, type_ in enumerate(buffers))
     passed = ", ".join(["%key", *(f"%a{number}" for number in range(len(buffers)))])
     return ir.Module.parse(
         f"""
         func.func private @{callback.name}({listed}) -> i64 attributes {{llvm.emit_c_interface}}
-        func.func private @{called}({given}) {{
+        func.func private @{called}({parameters}) {{
           %key = arith.constant {callback.key} : i64
           %status = call @{callback.name}({passed}) : ({listed}) -> i64
           %zero = arith.constant 0 : i64

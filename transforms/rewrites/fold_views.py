@@ -29,17 +29,17 @@ from linalg_ext.structured.views import ViewReader, placement, step_of
 @rewrite("linalg-ext-fold-views", on=sorted(view_ops.VIEW_OPS - {view_ops.DIFFERENCE}))
 def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace a view that is all of an operand by the operand."""
-    made = op.operation
+    view_op = op.operation
     read = ViewReader()
     try:
-        found = step_of(made.results[0], read)
-        if found is None:
+        step = step_of(view_op.results[0], read)
+        if step is None:
             return False
-        views = [value for value in made.operands if isinstance(value.type, ir.MemRefType)]
+        views = [value for value in view_op.operands if isinstance(value.type, ir.MemRefType)]
         for view in views:
-            other = placement(view, read, found.base)
-            if (other.base, other.tile, other.dims) == (found.base, found.tile, found.dims):
-                type_ = made.results[0].type
+            other = placement(view, read, step.base)
+            if (other.base, other.tile, other.dims) == (step.base, step.tile, step.dims):
+                type_ = view_op.results[0].type
                 same = view if view.type == type_ else memref.CastOp(type_, view).result
                 rewriter.replace_op(op, [same])
                 return True

@@ -41,9 +41,9 @@ def generalize(module: ir.Operation) -> Report:
     manager = passmanager.PassManager("any", module.context)
     manager.add(_PASS)
     manager.run(module)
-    left = _named(module)
-    report.changed.update(report.matched - left)
-    for name in left:
+    remaining = _named(module)
+    report.changed.update(report.matched - remaining)
+    for name in remaining:
         report.leave(name, "the op has no body: run linalg-ext-decompose-structured-ops")
     for generic in operations(module, {"linalg.generic"}):
         forget_memoized_maps(generic)

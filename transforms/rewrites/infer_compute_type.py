@@ -23,7 +23,7 @@ nvptx. Source: the instruction set manuals of Intel, Arm and NVIDIA.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
@@ -78,13 +78,13 @@ def infer_compute_type(
         return False  # no structured op
     if compute_type_of(op) is not None or not _computes(recognized.definition):
         return False
-    wanted = _accumulator(recognized, ACCUMULATORS[target])
-    if wanted is None:
+    accumulator = _accumulator(recognized, ACCUMULATORS[target])
+    if accumulator is None:
         return False
-    if lost := _lost_integer(recognized, wanted):
-        return MatchFailure(f"accumulators of {wanted} do not hold every {lost}")
+    if lost := _lost_integer(recognized, accumulator):
+        return MatchFailure(f"accumulators of {accumulator} do not hold every {lost}")
     try:
-        set_compute_type(op, wanted)
+        set_compute_type(op, accumulator)
     except DTypeError as error:
         return MatchFailure(error.what)
     return True
@@ -101,19 +101,19 @@ def _computes(definition: OpDefinition) -> bool:
 
 
 def _accumulator(recognized: RecognizedOp, table: Mapping[str, str]) -> str | None:
-    """The type to compute in; None where there is nothing to say."""
+    """Return the type to compute in; None where the outputs are of it already."""
     inputs, outputs = element_types_of(recognized)
     elements = [*inputs, *outputs]
     for kind in ("float", "integer"):
-        found = [table.get(e, e) for e in elements if family(e) == kind]
-        if found and not any(family(e) == "complex" for e in elements):
-            widest = _widest(found)
+        wide = [table.get(e, e) for e in elements if family(e) == kind]
+        if wide and not any(family(e) == "complex" for e in elements):
+            widest = next((type_ for type_ in wide if all(holds(type_, e) for e in wide)), None)
             return None if all(e == widest for e in outputs) else widest
     return None
 
 
 def element_types_of(recognized: RecognizedOp) -> tuple[list[str], list[str]]:
-    """The element types of the inputs and of the outputs."""
+    """Return the element types of the inputs and of the outputs."""
     definition, types = recognized.definition, recognized.types
     inputs, outputs = (
         [types[o.type_var.name] for o in operands if o.type_var is not None]
@@ -122,16 +122,10 @@ def element_types_of(recognized: RecognizedOp) -> tuple[list[str], list[str]]:
     return inputs, outputs
 
 
-def _lost_integer(recognized: RecognizedOp, wanted: str) -> str:
-    """An integer type of an op into integers that the accumulators do not hold; none is no name."""
+def _lost_integer(recognized: RecognizedOp, accumulator: str) -> str:
+    """Return an integer type that the accumulators of an op into integers do not hold, or ""."""
     inputs, outputs = element_types_of(recognized)
-    if family(wanted) != "float" or not any(map(is_integer, outputs)):
-        return ""  # of an op into floats upstream makes floats of its integers, too
+    if family(accumulator) != "float" or not any(map(is_integer, outputs)):
+        return ""  # an op into floats converts its integers to floats, too
     integers = filter(is_integer, (*outputs, *inputs))
-    return next((each for each in integers if not holds(wanted, each)), "")
-
-
-def _widest(elements: Iterable[str]) -> str | None:
-    """The one that holds all the others."""
-    found = list(dict.fromkeys(elements))
-    return next((wide for wide in found if all(holds(wide, e) for e in found)), None)
+    return next((integer for integer in integers if not holds(accumulator, integer)), "")

@@ -69,11 +69,11 @@ def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Cho
         return None if name is None else "the op has no maps, or operands that are not plain memory"
     operands = tuple(operand_type(value.type) for value in op.operands)
     if name is not None:
-        found = _by_name(op, name, inputs, operands, libraries)
-        return found or f"no registered library has `{name}`, which its library_call names"
+        choice = _by_name(op, name, inputs, operands, libraries)
+        return choice or f"no registered library has `{name}`, which its library_call names"
     name = op.name.replace(".", "_")
-    if name != "linalg_generic" and (found := _by_name(op, name, inputs, operands, libraries)):
-        return found
+    if name != "linalg_generic" and (choice := _by_name(op, name, inputs, operands, libraries)):
+        return choice
     return _by_meaning(op, inputs, operands, libraries, asked)
 
 
@@ -94,9 +94,9 @@ def operand_type(type_: ir.Type) -> OperandType:
     )
     strides: tuple[bool, ...] | None = None
     if isinstance(type_, ir.MemRefType):
-        known, _ = type_.get_strides_and_offset()
+        steps, _ = type_.get_strides_and_offset()
         is_dense = type_ == ir.MemRefType.get(type_.shape, type_.element_type)
-        strides = None if is_dense else tuple(stride == 1 for stride in known)
+        strides = None if is_dense else tuple(stride == 1 for stride in steps)
     return OperandType(str(type_.element_type), shape, strides)
 
 
@@ -145,9 +145,9 @@ def _by_name(
                     return Chosen(native, inputs, operands)
                 reasons.append(f"`{native.function}` of {library.name}: {reason}")
     if reasons:
-        given = ", ".join(str(value.type) for value in op.operands)
+        types = ", ".join(str(value.type) for value in op.operands)
         raise LibraryError(
-            f"the op asks for the library function `{base}` and has the operands {given}",
+            f"the op asks for the library function `{base}` and has the operands {types}",
             where=place(op),
             expected=reasons[0],
             hint="change the op's operands, or register a function that takes them",
@@ -178,10 +178,10 @@ def _by_meaning(
     reason: str | None = None
     for key, natives in keys:
         for native in natives:
-            found = _fitting(native, key, recognized, inputs, operands)
-            if isinstance(found, Chosen):
-                return found
-            reason = reason or found
+            choice = _fitting(native, key, recognized, inputs, operands)
+            if isinstance(choice, Chosen):
+                return choice
+            reason = reason or choice
     return reason
 
 
@@ -217,16 +217,16 @@ def _computes(recognized: RecognizedOp, key: OpDefinition) -> bool:
     """Return whether an op is equivalent to a definition, with its operands in that order."""
     values = (*recognized.inputs, *recognized.outputs)
     ranked = at_rank(key, len(recognized.definition.outputs[0].shape))
-    wanted = (*ranked.inputs, *ranked.outputs)
-    if len(values) != len(wanted):
+    ranked_operands = (*ranked.inputs, *ranked.outputs)
+    if len(values) != len(ranked_operands):
         return False
     types: dict[str, str] = {}
-    for operand, value in zip(wanted, values, strict=True):
+    for operand, value in zip(ranked_operands, values, strict=True):
         element = operand_type(value.type).element
         if types.setdefault(str(operand.type_var), element) != element:
             return False
     try:
-        said = specialize(ranked, types, resolve_attributes(ranked, {}))
+        specialized = specialize(ranked, types, resolve_attributes(ranked, {}))
     except LinalgExtError:
         return False
-    return said.equivalent(recognized.definition)
+    return specialized.equivalent(recognized.definition)

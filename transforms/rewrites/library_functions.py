@@ -13,8 +13,9 @@ from linalg_ext.structured.contraction_form import Contraction
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
-from linalg_ext.transforms.rewrites.call_stubs import adopt, stub
-from linalg_ext.transforms.rewrites.library_choice import Chosen, operand_type
+
+from .call_stubs import adopt, stub
+from .library_choice import Chosen, operand_type
 
 PREFIX = "lx.library.call"
 """Begins the names of these functions."""
@@ -36,7 +37,7 @@ class LibraryCall:
         return f"library call @{self.symbol}"
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The op, the function, where it is, and what is copied for it."""
+        """Return the op, the function, where it is, and what is copied for it."""
         native = self.chosen.native
         rows = [
             ("op", f"{self.op} on {', '.join(self.types)}"),
@@ -58,7 +59,7 @@ class LibraryFunctions:
         """Replace an op by a call; the op is gone then."""
         name = op.name
         operands = list(op.operands)
-        given = tuple(str(value.type) for value in operands)
+        types_of_op = tuple(str(value.type) for value in operands)
         results = list(op.results)
         symbol = self._free_symbol()
         overwrites = (
@@ -67,20 +68,20 @@ class LibraryFunctions:
         types = [_buffer_type(v.type, n, chosen) for n, v in enumerate(operands)]
         body = CallBody(symbol, chosen, types, linalg.get_indexing_maps(op))
         with op.location:
-            made = body.module(overwrites=overwrites)
-            adopt(self._module, made)
+            functions = body.module(overwrites=overwrites)
+            adopt(self._module, functions)
             callee = symbol
             if results:
                 callee = f"{symbol}.stub"
                 tensors = [value.type for value in operands]
-                made = stub(symbol, callee, tensors, types, chosen.inputs)
-                adopt(self._module, made)
+                functions = stub(symbol, callee, tensors, types, chosen.inputs)
+                adopt(self._module, functions)
             with ir.InsertionPoint(op):
                 call = func.CallOp([r.type for r in results], callee, operands)
             for old, new in zip(results, call.operation.results, strict=True):
                 old.replace_all_uses_with(new)
         op.erase()
-        return LibraryCall(symbol, name, chosen, given, tuple(body.copied))
+        return LibraryCall(symbol, name, chosen, types_of_op, tuple(body.copied))
 
     def _free_symbol(self) -> str:
         table = ir.SymbolTable(self._module)
@@ -128,33 +129,33 @@ class CallBody:
         self._affine_maps = [ir.AffineMapAttr(map_).value for map_ in maps]
 
     def module(self, *, overwrites: bool) -> ir.Module:
-        """A module of the function and those that it calls."""
+        """Return a module of the function and those that it calls."""
         module = ir.Module.create()
-        outer, given = _function(module, self._symbol, self._types)
+        outer, arguments = _function(module, self._symbol, self._types)
         with ir.InsertionPoint(outer):
-            self._generic(given)
+            self._generic(arguments)
             func.ReturnOp([])
         (generic,) = operations(module, {"linalg.generic"})
         with ir.InsertionPoint(generic):
-            self._check_sizes(given)
+            self._check_sizes(arguments)
         if not all(map_.is_projected_permutation for map_ in self._affine_maps):
             _run(module, _CHECKS)
             (generic,) = operations(module, {"linalg.generic"})
         inner = f"{self._symbol}.native"
         with ir.InsertionPoint(generic):
-            given = list(generic.operands)
-            fitted = [self._fitted(number, value) for number, value in enumerate(given)]
+            arguments = list(generic.operands)
+            fitted = [self._fitted(number, value) for number, value in enumerate(arguments)]
             passed = [self._opened(number, value) for number, value in enumerate(fitted)]
             func.CallOp([], inner, passed)
             for number in self.copied:
                 if number >= self._chosen.inputs:
-                    memref.copy(fitted[number], given[number])
+                    memref.copy(fitted[number], arguments[number])
         generic.erase()
         native = self._native(inner, [value.type for value in passed], overwrites)
         adopt(module.operation, native)
         return module
 
-    def _check_sizes(self, given: Sequence[Any]) -> None:
+    def _check_sizes(self, operands: Sequence[Any]) -> None:
         """Check that sizes agree which one dimension of the op gives.
 
         Upstream's checks leave out what a loop nest of no iterations would not read; but a library
@@ -162,17 +163,17 @@ class CallBody:
         """
         first: dict[str, tuple[int, int]] = {}
         for number, map_ in enumerate(self._affine_maps):
-            for axis, place in enumerate(map_.results):
-                if not isinstance(place, ir.AffineDimExpr):
+            for axis, index_expr in enumerate(map_.results):
+                if not isinstance(index_expr, ir.AffineDimExpr):
                     continue
-                other, other_axis = first.setdefault(str(place), (number, axis))
-                one, another = given[other], given[number]
+                other, other_axis = first.setdefault(str(index_expr), (number, axis))
+                reference, value = operands[other], operands[number]
                 if (number, axis) == (other, other_axis) or not (
-                    one.type.is_dynamic_dim(other_axis) or another.type.is_dynamic_dim(axis)
+                    reference.type.is_dynamic_dim(other_axis) or value.type.is_dynamic_dim(axis)
                 ):
                     continue
                 equal = arith.cmpi(
-                    arith.CmpIPredicate.eq, _size(one, other_axis), _size(another, axis)
+                    arith.CmpIPredicate.eq, _size(reference, other_axis), _size(value, axis)
                 )
                 cf.AssertOp(
                     equal,
@@ -181,7 +182,7 @@ class CallBody:
                 )
 
     def _native(self, name: str, types: Sequence[Any], overwrites: bool) -> ir.Module:
-        """The call itself: by upstream's conversion, or as CBLAS wants it."""
+        """Return the call itself: by upstream's conversion, or as CBLAS wants it."""
         native = self._chosen.native
         if isinstance(native.function, Gemm) and self._chosen.product is not None:
             return ir.Module.parse(
@@ -194,15 +195,15 @@ class CallBody:
                 )
             )
         module = ir.Module.create()
-        block, given = _function(module, name, types)
+        block, arguments = _function(module, name, types)
         with ir.InsertionPoint(block):
-            self._generic(given, native.symbol)
+            self._generic(arguments, native.symbol)
             func.ReturnOp([])
         _run(module, _CONVERSION)
         return module
 
     def _generic(self, operands: Sequence[Any], library_call: str | None = None) -> None:
-        """The op with its operands' shapes alone: its body computes nothing."""
+        """Build the op for its operands' shapes alone: its body computes nothing."""
         inputs = self._chosen.inputs
         maps = self._affine_maps
         # An iterator is what its use in the outputs makes it; the shapes hang on nothing else.
@@ -223,10 +224,10 @@ class CallBody:
             linalg.YieldOp(list(block.arguments)[inputs:])
 
     def _fitted(self, number: int, value: Any) -> Any:
-        """An operand that lies as the function takes it: itself, or a dense copy."""
+        """Return an operand that lies as the function takes it: itself, or a dense copy."""
         type_ = value.type
-        taken = self._chosen.native.function.operands[number]
-        if not isinstance(type_, ir.MemRefType) or taken.takes_layout_of(operand_type(type_)):
+        expected = self._chosen.native.function.operands[number]
+        if not isinstance(type_, ir.MemRefType) or expected.takes_layout_of(operand_type(type_)):
             return value
         self.copied.append(number)
         sizes = [_size(value, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
@@ -235,13 +236,13 @@ class CallBody:
         return fresh
 
     def _opened(self, number: int, value: Any) -> Any:
-        """An operand of the very type that the function takes: one function has one declaration."""
-        taken = ir.Type.parse(str(self._chosen.native.function.operands[number]))
-        return value if value.type == taken else memref.cast(taken, value)
+        """Cast an operand to the type of the function's one declaration."""
+        type_ = ir.Type.parse(str(self._chosen.native.function.operands[number]))
+        return value if value.type == type_ else memref.cast(type_, value)
 
 
 def _function(module: ir.Module, name: str, types: Sequence[Any]) -> tuple[ir.Block, list[Any]]:
-    """A function without results in a module: its block and its arguments."""
+    """Return a function without results in a module: its block and its arguments."""
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, (list(types), []))
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -267,7 +268,7 @@ _MATRIX = "memref<?x?x{element}, strided<[?, ?], offset: ?>>"
 def gemm_function(
     name: str, native: str, gemm: Gemm, product: Contraction, *, overwrites: bool
 ) -> str:
-    """The text of a function on three matrices of any strides, and of what it calls.
+    """Return the text of a function on three matrices of any strides, and of what it calls.
 
     Args:
         name: of the function.
@@ -323,7 +324,7 @@ func.func private @{name}(%a0: {matrix}, %b0: {matrix}, %c0: {matrix}) {{
 
 
 def _checked(gemm: Gemm) -> str:
-    """Nothing, or the check that 32 bits hold the sizes."""
+    """Return the check that 32 bits hold the sizes, or an empty text."""
     if gemm.integer_bits == 64:
         return ""
     lines = ["%most = arith.constant 2147483647 : index"]
@@ -346,7 +347,7 @@ class _Matrix:
         self._size = size
 
     def fitted(self) -> str:
-        """`%a` of `%a0`: itself where one of its strides is 1, else a dense copy."""
+        """Return the text that makes `%a` of `%a0`: itself if it has a unit stride, else a copy."""
         x, kind = self._letter, self._type
         dense = f"memref<?x?x{self._element}>"
         copied = ""

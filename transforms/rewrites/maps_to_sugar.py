@@ -30,7 +30,7 @@ def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
         return False
     maps = indexing_maps(operation)
     letters = operand_letters(len(maps))
-    said: dict[str, ir.Attribute] = {}
+    attributes: dict[str, ir.Attribute] = {}
     for letter, value, map in zip(letters, operation.operands, maps, strict=True):
         if not isinstance(value.type, ir.ShapedType):
             continue  # a scalar is read everywhere without a word
@@ -38,11 +38,11 @@ def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
         if sugar is None:
             return MatchFailure("a map is no transpose and no broadcast")
         if sugar.permutation:
-            said[f"permutation_{letter}"] = _integers(sugar.permutation)
+            attributes[f"permutation_{letter}"] = _integers(sugar.permutation)
         if sugar.broadcast:
-            said[f"broadcast_{letter}"] = _integers(sugar.broadcast)
+            attributes[f"broadcast_{letter}"] = _integers(sugar.broadcast)
     del operation.attributes[MAPS]
-    for name, attribute in said.items():
+    for name, attribute in attributes.items():
         operation.attributes[name] = attribute
     return True
 

@@ -124,7 +124,7 @@ def _stated(op: ir.Operation) -> OpInComputeType:
 
 
 def _materialize(stated: OpInComputeType, *, per_iteration: bool, saturate: bool) -> list[ir.Value]:
-    """The values that the results are replaced by; none on memrefs."""
+    """Return the values that the results are replaced by; none on memrefs."""
     # A saturating cast names its value several times: in a body, so would the op's expression be.
     in_the_body = per_iteration or not (stated.form.accumulates or saturate)
     if in_the_body:
@@ -134,9 +134,9 @@ def _materialize(stated: OpInComputeType, *, per_iteration: bool, saturate: bool
         stated.accumulator(output, value) if output.is_cast else value for output, value in outputs
     ]
     computed = stated.build_on_accumulators(accumulators)
-    made = list(computed.results) if stated.is_on_tensors else accumulators
+    sums = list(computed.results) if stated.is_on_tensors else accumulators
     results = []
-    for (output, value), accumulator in zip(outputs, made, strict=True):
+    for (output, value), accumulator in zip(outputs, sums, strict=True):
         if not output.is_cast:
             results.append(accumulator)
             continue

@@ -56,7 +56,8 @@ from linalg_ext.structured.compute_type import (
     ops_with_compute_type,
 )
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.transforms.rewrites.infer_compute_type import element_types_of
+
+from .infer_compute_type import element_types_of
 
 PASS = "linalg-ext-propagate-compute-type"
 
@@ -81,7 +82,7 @@ def propagate_compute_type(root: ir.Operation) -> Report:
 
 
 def _stated(op: ir.Operation) -> OpInComputeType | None:
-    """An op and its compute type; None where it has none, or no definition says what it does."""
+    """Return an op in its compute type; None without one, or if no definition fits."""
     element = compute_type_of(op)
     if element is None:
         return None
@@ -151,7 +152,7 @@ def _only_rounds(recognized: RecognizedOp) -> bool:
 
 
 def _neighbours(op: ir.Operation, element: str) -> Iterator[ir.Operation]:
-    """The ops before and behind, where what passes between is of the family and no wider."""
+    """Return the ops before and behind, where what passes between is of the family and no wider."""
     for value in list(op.operands)[: len(op.operands) - len(op.results)]:
         if not isinstance(value.owner, ir.Block) and _fits(value, element):
             yield value.owner.operation
@@ -193,11 +194,11 @@ class _Chain:
         """Rebuild an op if it reads, or leaves to others, a tensor of the compute type."""
         form, op = stated.form, stated.op
         element = form.element
-        given = stated.recognized.inputs
-        inputs = [self._widened(value, element) for value in given]
+        originals = stated.recognized.inputs
+        inputs = [self._widened(value, element) for value in originals]
         names = frozenset(
             operand.name
-            for operand, before, now in zip(form.definition.inputs, given, inputs, strict=True)
+            for operand, before, now in zip(form.definition.inputs, originals, inputs, strict=True)
             if before != now
         )
         crossing = [
@@ -230,25 +231,25 @@ class _Chain:
         accumulators = [stated.accumulator(o, v) if o.is_cast else v for o, v in outputs]
         new = stated.build_on_accumulators(accumulators, inputs)
         element = stated.form.element
-        for (output, value), old, made, is_wide in zip(
+        for (output, value), old, new_result, is_wide in zip(
             outputs, stated.op.results, new.results, crossing, strict=True
         ):
             if not output.is_cast:
-                old.replace_all_uses_with(made)
+                old.replace_all_uses_with(new_result)
                 continue
-            others = [u for u in old.uses if not (is_wide and self._stays(u, element))]
+            narrow_uses = [u for u in old.uses if not (is_wide and self._stays(u, element))]
             if is_wide:
-                self.wide[old] = made
-            if others:
-                narrow = stated.cast_out(output, made, value).results[0]
-                for use in others:
+                self.wide[old] = new_result
+            if narrow_uses:
+                narrow = stated.cast_out(output, new_result, value).results[0]
+                for use in narrow_uses:
                     use.owner.operation.operands[use.operand_number] = narrow
 
     def _widened(self, value: ir.Value, element: str) -> ir.Value:
-        found = self.wide.get(value)
-        if found is None or str(ir.ShapedType(found.type).element_type) != element:
+        widened = self.wide.get(value)
+        if widened is None or str(ir.ShapedType(widened.type).element_type) != element:
             return value
-        return found
+        return widened
 
     def _crosses(self, result: ir.Value, element: str) -> bool:
         """Return whether another op with the compute type reads a result."""

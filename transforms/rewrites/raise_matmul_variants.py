@@ -42,15 +42,15 @@ _SPELLINGS = frozenset(
 def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace any spelling of a (batched) matrix product by one op with maps."""
     product = op.operation
-    found = read_product(product)
-    if isinstance(found, MatchFailure):
-        return found
-    recognized, contraction = found
+    match = read_product(product)
+    if isinstance(match, MatchFailure):
+        return match
+    recognized, contraction = match
     form = matmul_form(contraction)
     if form is None:
         return MatchFailure("the dimensions are those of no matrix product upstream")
     if product.name == form.op_name and form.order == (0, 1):
-        return False  # it is said that way
+        return False  # the op has this form already
     matmul = build_matmul(form, recognized)
     if matmul is None:
         return MatchFailure(

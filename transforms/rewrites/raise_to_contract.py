@@ -42,11 +42,13 @@ from linalg_ext.structured.contraction_form import ContractionForm, Factor, find
 from linalg_ext.structured.destination_ops import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
 from linalg_ext.structured.maps import refusal
+from linalg_ext.structured.operands import producer
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
-from linalg_ext.transforms.rewrites._arrangements import squeezed, unsqueezed
-from linalg_ext.transforms.rewrites._structured import put_in_place, read
-from linalg_ext.transforms.rewrites._windows import Extents, Overlapping, View, view_of, viewed
+
+from ._arrangements import squeezed, unsqueezed
+from ._structured import put_in_place, read
+from ._windows import Extents, Overlapping, View, view_of, viewed
 
 _NO_CONTRACTIONS = frozenset(
     (
@@ -111,13 +113,13 @@ def _on_tensors(
             return MatchFailure("the compute type is not a type")
         compute = attribute.value
     contraction = contraction_on_views(recognized, form, views, compute)
-    gone: list[ir.Operation] = []
+    producers: list[ir.Operation] = []
     if merge:
-        contraction, gone = merged(contraction)
-    made = _built(contraction, op).results[0]
-    rewriter.replace_op(op, unsqueezed(made, recognized.outputs[0], views.dropped))
-    for producer in gone:
-        rewriter.erase_op(producer)
+        contraction, producers = merged(contraction)
+    result = _built(contraction, op).results[0]
+    rewriter.replace_op(op, unsqueezed(result, recognized.outputs[0], views.dropped))
+    for contract in producers:
+        rewriter.erase_op(contract)
     return True
 
 
@@ -127,12 +129,12 @@ def _merge(op: ir.Operation, rewriter: Rewriter) -> bool | MatchFailure:
         call = ContractionCall.of(op)
     except LinalgExtError as error:
         return MatchFailure(error.what)
-    contraction, gone = merged(Contraction.of_call(call))
-    if not gone:
+    contraction, producers = merged(Contraction.of_call(call))
+    if not producers:
         return False
     rewriter.replace_op(op, _built(contraction, op))
-    for producer in gone:
-        rewriter.erase_op(producer)
+    for contract in producers:
+        rewriter.erase_op(contract)
     return True
 
 
@@ -199,7 +201,7 @@ class Contraction(ContractionCall):
 
     @classmethod
     def of_call(cls, call: ContractionCall) -> Contraction:
-        """The contraction of an op of our own."""
+        """Return the contraction of an op of our own."""
         dims = dict.fromkeys(label for own in (call.output, *call.labels) for label in own)
         return cls(**vars(call), dims=tuple(dims))
 
@@ -252,7 +254,7 @@ def views_of(recognized: RecognizedOp, form: ContractionForm) -> Views | str:
 def contraction_on_views(
     recognized: RecognizedOp, form: ContractionForm, views: Views, compute: ir.Type
 ) -> Contraction:
-    """The contraction on operands read by plain dimensions, which are made where they are not."""
+    """Build the contraction on operands that are read by plain dimensions."""
     values = {
         operand.name: value
         for operand, value in zip(recognized.definition.inputs, recognized.inputs, strict=True)
@@ -275,7 +277,7 @@ def contraction_on_views(
 
 
 def _read(recognized: RecognizedOp, factor: Factor, values: dict[str, ir.Value]) -> ir.Value:
-    """A factor as a tensor or a scalar: a zero point is subtracted, in the type of the result."""
+    """Return a factor as a tensor or scalar, its zero point subtracted in the result's type."""
     value = values[factor.operand]
     if factor.difference is None:
         return value
@@ -312,14 +314,12 @@ def _read(recognized: RecognizedOp, factor: Factor, values: dict[str, ir.Value])
     element = ir.ShapedType(recognized.outputs[0].type).element_type
     empty = tensor.EmptyOp(sizes, element).result
     inputs = (value, *(values[name] for name in scalars))
-    made: ir.Value = build_plain(
-        RecognizedOp(difference, inputs, (empty,), recognized.types)
-    ).results[0]
-    return made
+    subtraction = RecognizedOp(difference, inputs, (empty,), recognized.types)
+    return build_plain(subtraction).results[0]
 
 
 def merged(contraction: Contraction) -> tuple[Contraction, list[ir.Operation]]:
-    """A contraction with those merged into it that give its operands and nothing else.
+    """Return a contraction with those merged into it that give its operands and nothing else.
 
     Only where nothing is rounded between the two: what is merged is of the type that is computed
     in, in the same semiring, and starts from nothing.
@@ -327,51 +327,49 @@ def merged(contraction: Contraction) -> tuple[Contraction, list[ir.Operation]]:
     Returns:
         The contraction, and the ops that are in it now.
     """
-    gone: list[ir.Operation] = []
+    contracts: list[ir.Operation] = []
     position = 0
     while position < len(contraction.inputs):
-        producer = _producer(contraction.inputs[position])
+        contract = _sole_contract(contraction.inputs[position])
         joined = None
-        if producer is not None and producer not in gone:
-            joined = _joined(contraction, position, ContractionCall.of(producer), len(gone))
-        if producer is None or joined is None:
+        if contract is not None and contract not in contracts:
+            joined = _joined(contraction, position, ContractionCall.of(contract), len(contracts))
+        if contract is None or joined is None:
             position += 1
             continue
         contraction = joined
-        gone.append(producer)
-    return contraction, gone
+        contracts.append(contract)
+    return contraction, contracts
 
 
-def _producer(value: ir.Value) -> ir.Operation | None:
-    """The contract that gives a value for this one use."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != CONTRACT:
-        return None
-    return owner.operation if len(list(value.uses)) == 1 else None
+def _sole_contract(value: ir.Value) -> ir.Operation | None:
+    """Return the contract that gives a value, if this is the value's one use."""
+    op = producer(value)
+    return op if op is not None and op.name == CONTRACT and len(list(value.uses)) == 1 else None
 
 
 def _joined(
-    contraction: Contraction, position: int, producer: ContractionCall, number: int
+    contraction: Contraction, position: int, inner: ContractionCall, number: int
 ) -> Contraction | None:
-    cast = _joined_cast(contraction, position, producer)
+    cast = _joined_cast(contraction, position, inner)
     fits = (
-        producer.kind.name == contraction.kind.name
+        inner.kind.name == contraction.kind.name
         and contraction.distributes
         and cast is not None
-        and _element(producer.destination) == producer.compute == contraction.compute
-        and starts_from_nothing(producer)
-        and {*producer.output} <= {label for own in producer.labels for label in own}
-        and len(contraction.inputs) + len(producer.inputs) - 1 <= MOST_INPUTS
+        and _element(inner.destination) == inner.compute == contraction.compute
+        and starts_from_nothing(inner)
+        and {*inner.output} <= {label for own in inner.labels for label in own}
+        and len(contraction.inputs) + len(inner.inputs) - 1 <= MOST_INPUTS
     )
     if not fits or cast is None:
         return None
-    names = dict(zip(producer.output, contraction.labels[position], strict=True))
-    summed = [x for own in producer.labels for x in own if x not in names]
+    names = dict(zip(inner.output, contraction.labels[position], strict=True))
+    summed = [x for own in inner.labels for x in own if x not in names]
     names.update({label: f"{label}_{number}" for label in summed})
-    labels = [tuple(names[label] for label in own) for own in producer.labels]
+    labels = [tuple(names[label] for label in own) for own in inner.labels]
     return replace(
         contraction,
-        inputs=_spliced(contraction.inputs, position, producer.inputs),
+        inputs=_spliced(contraction.inputs, position, inner.inputs),
         labels=_spliced(contraction.labels, position, labels),
         dims=tuple(dict.fromkeys((*contraction.dims, *(names[label] for label in summed)))),
         cast=cast,
@@ -379,13 +377,13 @@ def _joined(
 
 
 def _joined_cast(
-    contraction: Contraction, position: int, producer: ContractionCall
+    contraction: Contraction, position: int, inner: ContractionCall
 ) -> Function | None:
-    """The cast of all operands of both; None where they are cast in two ways."""
-    others = [v for i, v in enumerate(contraction.inputs) if i != position]
-    if producer.cast == contraction.cast or _are_of(producer.inputs, contraction.compute):
+    """Return the cast of all operands of both; None where they are cast in two ways."""
+    rest = [v for i, v in enumerate(contraction.inputs) if i != position]
+    if inner.cast == contraction.cast or _are_of(inner.inputs, contraction.compute):
         return contraction.cast
-    return producer.cast if _are_of(others, contraction.compute) else None
+    return inner.cast if _are_of(rest, contraction.compute) else None
 
 
 def _are_of(values: Sequence[ir.Value], element: ir.Type) -> bool:
@@ -397,11 +395,11 @@ def starts_from_nothing(call: ContractionCall) -> bool:
     if call.overwrites:
         return True
     number = fill_number(call.destination)
-    known = by_mlir(str(_element(call.destination)))
-    if number is None or known is None:
+    element = by_mlir(str(_element(call.destination)))
+    if number is None or element is None:
         return False
     try:
-        neutral = neutral_element(call.kind.add.name, known.dtype)
+        neutral = neutral_element(call.kind.add.name, element.dtype)
     except DTypeError:
         return False
     return bool(number == neutral)

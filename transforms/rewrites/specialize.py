@@ -55,7 +55,7 @@ def _named(generic: ir.Operation) -> ir.Operation | MatchFailure:
         return fill
     recognized = read(generic)
     if isinstance(recognized, MatchFailure):
-        # What folds may fold by a function that no definition knows.
+        # A reduction may combine by a function that no definition knows.
         reduce = build_reduce(generic)
         return recognized if reduce is None else reduce
     named = build_named_form(recognized)

@@ -50,10 +50,10 @@ def specialize_matmul(
 ) -> bool | MatchFailure:
     """Replace a matrix product with maps by the most specific op without any."""
     product = op.operation
-    found = read_product(product)
-    if isinstance(found, MatchFailure):
-        return found
-    recognized, contraction = found
+    match = read_product(product)
+    if isinstance(match, MatchFailure):
+        return match
+    recognized, contraction = match
     if _is_plain(product, recognized, contraction):
         return False
     plain = _build_plain(recognized, contraction)
@@ -96,19 +96,19 @@ def _with_transposes(
     if contraction.lone:
         return MatchFailure("an operand is broadcast")
     choices = [
-        (order, given, wanted)
-        for order, given in (((0, 1), contraction), ((1, 0), contraction.swapped))
-        for wanted in _layouts(given)
+        (order, source, target)
+        for order, source in (((0, 1), contraction), ((1, 0), contraction.swapped))
+        for target in _layouts(source)
     ]
     if not choices:
         return MatchFailure("the dimensions are those of no op without maps")
-    order, given, wanted = min(choices, key=lambda choice: _transposes(*choice[1:]))
+    order, source, target = min(choices, key=lambda choice: _transposes(*choice[1:]))
     inputs = [recognized.inputs[position] for position in order]
     (output,) = recognized.outputs
     built: list[ir.Operation] = []
-    lhs = _transposed(inputs[0], given.a, wanted.a, built)
-    rhs = _transposed(inputs[1], given.b, wanted.b, built)
-    init = _transposed(output, given.c, wanted.c, built)
+    lhs = _transposed(inputs[0], source.a, target.a, built)
+    rhs = _transposed(inputs[1], source.b, target.b, built)
+    init = _transposed(output, source.c, target.c, built)
     ordered = replace(
         recognized.definition,
         operands=(
@@ -116,22 +116,22 @@ def _with_transposes(
             *recognized.definition.outputs,
         ),
     )
-    there = rearranged(replace(recognized, definition=ordered), wanted, (lhs, rhs), init)
-    plain = _build_plain(there, wanted)
+    transposed = rearranged(replace(recognized, definition=ordered), target, (lhs, rhs), init)
+    plain = _build_plain(transposed, target)
     if plain is None:
         for op in reversed(built):
             op.erase()
         return MatchFailure("the product is that of no op without maps")
-    if given.c == wanted.c:
+    if source.c == target.c:
         return put_in_place(product, plain, rewriter)
-    back = _transpose(plain.results[0], output, [wanted.c.index(dim) for dim in given.c])
+    back = _transpose(plain.results[0], output, [target.c.index(dim) for dim in source.c])
     carry_over(product, plain)
     rewriter.replace_op(product, back)
     return True
 
 
 def _layouts(contraction: Contraction) -> Iterator[Contraction]:
-    """The ways to index the operands that some op without maps has."""
+    """Return the ways to index the operands that some op without maps has."""
     batch, rows = contraction.batch, contraction.rows
     columns, contracted = contraction.columns, contraction.contracted
     is_reduced_batch = len(contracted) == 2 and not batch and len(rows) == len(columns) == 1
@@ -148,28 +148,28 @@ def _layouts(contraction: Contraction) -> Iterator[Contraction]:
         )
 
 
-def _transposes(given: Contraction, wanted: Contraction) -> int:
+def _transposes(source: Contraction, target: Contraction) -> int:
     """Return the number of transposes from one contraction to the other; that of C counts twice."""
-    return (given.a != wanted.a) + (given.b != wanted.b) + 2 * (given.c != wanted.c)
+    return (source.a != target.a) + (source.b != target.b) + 2 * (source.c != target.c)
 
 
 def _transposed(
     value: ir.Value,
-    given: tuple[str, ...],
-    wanted: tuple[str, ...],
+    source: tuple[str, ...],
+    target: tuple[str, ...],
     built: list[ir.Operation],
 ) -> ir.Value:
-    """A tensor that is indexed by `given`, for `wanted`; the ops that make it are noted."""
-    if given == wanted:
+    """Transpose a tensor from one order of its dimensions to another; note the ops in `built`."""
+    if source == target:
         return value
-    permutation = [given.index(dim) for dim in wanted]
+    permutation = [source.index(dim) for dim in target]
     shape = ir.ShapedType(value.type)
     sizes: list[ir.Value | int] = []
     for axis in permutation:
         if shape.is_dynamic_dim(axis):
             position = integer_constant(ir.IndexType.get(), axis)
             size = tensor.DimOp(value, position)
-            built += [made for made in (producer(position), producer(size.result)) if made]
+            built += [op for op in (producer(position), producer(size.result)) if op]
             sizes.append(size.result)
         else:
             sizes.append(shape.get_dim_size(axis))

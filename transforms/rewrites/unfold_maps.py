@@ -46,14 +46,9 @@ from linalg_ext.structured.maps import (
 )
 from linalg_ext.structured.named_forms import build_named_form
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.transforms.rewrites._arrangements import (
-    broadcast,
-    reads_destination,
-    rearranged,
-    size_of,
-    transposed,
-)
-from linalg_ext.transforms.rewrites._structured import LIBRARY_CALL, meaning_key
+
+from ._arrangements import broadcast, reads_destination, rearranged, size_of, transposed
+from ._structured import LIBRARY_CALL, meaning_key
 
 
 @rewrite("linalg-ext-unfold-maps", on=holds_maps)
@@ -73,7 +68,7 @@ def unfold_maps(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     return True
 
 
-_known: dict[tuple[str, ...], tuple[OpDefinition, Mapping[str, str]] | None] = {}
+_DEFINITIONS: dict[tuple[str, ...], tuple[OpDefinition, Mapping[str, str]] | None] = {}
 _ELEMENTWISE = ("linalg.elementwise", extension_ops.ELEMENTWISE)
 
 
@@ -88,16 +83,16 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)
     plain = plain_indices(op, maps, [*inputs, *outputs])
-    given = [map.results for map in maps]
+    original = [map.results for map in maps]
     sugars = [
-        Sugar() if wanted == found else find_sugar(wanted, found) or Sugar()
-        for wanted, found in zip(plain, given, strict=True)
+        Sugar() if after == before else find_sugar(after, before) or Sugar()
+        for after, before in zip(plain, original, strict=True)
     ]
     if not any(sugars):
         return None
     if not len(op.results):
         return MatchFailure("on memrefs a transpose would be a copy")
-    extents = _extents([*inputs, *outputs], given)
+    extents = _extents([*inputs, *outputs], original)
     count = len(inputs)
     values = [
         _arranged(value, sugar, [extents[index] for index in indices])
@@ -106,7 +101,7 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
     if _only_moves(op) and values[0].type == op.results[0].type and not sugars[-1]:
         return values
     destinations = [
-        _destination(op, i, [given[count + i].index(index) for index in plain[count + i]])
+        _destination(op, i, [original[count + i].index(index) for index in plain[count + i]])
         if sugars[count + i]
         else value
         for i, value in enumerate(outputs)
@@ -115,7 +110,9 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
     if new is None:
         return MatchFailure("the op does not take its plain maps")
     return [
-        transposed(result, [plain[i].index(index) for index in given[i]], like=outputs[i - count])
+        transposed(
+            result, [plain[i].index(index) for index in original[i]], like=outputs[i - count]
+        )
         if sugars[i]
         else result
         for i, result in enumerate(new.results, start=count)
@@ -125,16 +122,16 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
 def _extents(
     values: Sequence[ir.Value], indices: Sequence[Indices]
 ) -> dict[AffineExpr, tuple[ir.Value, int]]:
-    """For each dimension an operand and an axis that have its size, a static one if there is."""
-    found: dict[AffineExpr, tuple[ir.Value, int]] = {}
+    """Return for each dimension an operand and an axis of its size, a static one if possible."""
+    extents: dict[AffineExpr, tuple[ir.Value, int]] = {}
     for value, results in zip(values, indices, strict=True):
         for axis, index in enumerate(results):
             if not isinstance(index, AffineDim):
                 continue
             shape = ir.ShapedType(value.type)
-            if index not in found or not shape.is_dynamic_dim(axis):
-                found[index] = (value, axis)
-    return found
+            if index not in extents or not shape.is_dynamic_dim(axis):
+                extents[index] = (value, axis)
+    return extents
 
 
 def _arranged(value: ir.Value, sugar: Sugar, extents: Sequence[tuple[ir.Value, int]]) -> ir.Value:
@@ -148,8 +145,8 @@ def _arranged(value: ir.Value, sugar: Sugar, extents: Sequence[tuple[ir.Value, i
 def _destination(op: ir.Operation, position: int, order: Sequence[int]) -> ir.Value:
     """A destination with its axes in another order: made so, if possible, else transposed."""
     value = split_operands(op)[1][position]
-    made = rearranged(value, order, is_read=reads_destination(op, position))
-    return transposed(value, order) if made is None else made
+    destination = rearranged(value, order, is_read=reads_destination(op, position))
+    return transposed(value, order) if destination is None else destination
 
 
 def _only_moves(op: ir.Operation) -> bool:
@@ -164,7 +161,7 @@ def _only_moves(op: ir.Operation) -> bool:
 def _in_iteration_order(
     plain: Sequence[Indices], dims: tuple[str, ...], inputs: int
 ) -> list[AffineMap]:
-    """The maps, dimensions renamed where the result alone says in which order they come."""
+    """Return the maps, dimensions renamed where the result alone says in which order they come."""
     first = plain[inputs]
     if len(first) == len(dims) and all(indices == first for indices in plain):
         dims = tuple(index.name for index in first if isinstance(index, AffineDim))
@@ -177,7 +174,7 @@ def _built(
     outputs: Sequence[ir.Value],
     maps: Sequence[AffineMap],
 ) -> ir.Operation | None:
-    """The op with plain maps, or the op without maps that means the same."""
+    """Return the op with plain maps, or the op without maps that means the same."""
     new = rebuilt(op, inputs, outputs, maps)
     if new is None:
         return None
@@ -195,17 +192,17 @@ def _built(
 
 def _named(op: ir.Operation) -> ir.Operation | None:
     key = meaning_key(op)
-    if key not in _known:
+    if key not in _DEFINITIONS:
         try:
-            found = recognize(op)
+            recognized = recognize(op)
         except (ArgumentError, RecognitionError):
-            _known[key] = None
+            _DEFINITIONS[key] = None
         else:
-            _known[key] = (found.definition, found.types)
-    known = _known[key]
-    if known is None:
+            _DEFINITIONS[key] = (recognized.definition, recognized.types)
+    cached = _DEFINITIONS[key]
+    if cached is None:
         return None
-    definition, types = known
+    definition, types = cached
     inputs, outputs = split_operands(op)
     named = build_named_form(RecognizedOp(definition, tuple(inputs), tuple(outputs), types))
     if named is None or is_valid(named):
@@ -225,7 +222,7 @@ MATMULS: Mapping[str, tuple[str, str, str]] = {
 def plain_indices(
     op: ir.Operation, maps: Sequence[AffineMap], values: Sequence[ir.Value]
 ) -> list[Indices]:
-    """The indices of each operand in the plain form of an op, over the dimensions of its maps.
+    """Return the indices of each operand in the plain form of an op, by its maps' dimensions.
 
     An operand keeps those that it has where they are no plain dimensions, each once; so do all
     operands of an op that slides windows, or that contracts more than two of them at once.
@@ -237,27 +234,27 @@ def plain_indices(
     """
     dims = tuple(AffineDim(dim) for dim in maps[0].dims)
     if op.name in MATMULS:
-        return [tuple(dims[int(place)] for place in word) for word in MATMULS[op.name]]
-    given = [map.results for map in maps]
-    outputs = given[-max(len(op.results), 1) :]
+        return [tuple(dims[int(position)] for position in word) for word in MATMULS[op.name]]
+    own = [map.results for map in maps]
+    outputs = own[-max(len(op.results), 1) :]
     if all(_is_plain(indices) and len(indices) == len(dims) for indices in outputs):
-        natural = dims if _asks_where_it_is(op) else outputs[0]
+        natural = dims if _reads_positions(op) else outputs[0]
         # A generic has scalars for operands as a matter of course.
         may_be_scalar = op.name == "linalg.generic"
         return [
             natural
             if _is_plain(indices) and (not may_be_scalar or isinstance(value.type, ir.ShapedType))
             else indices
-            for indices, value in zip(given, values, strict=True)
+            for indices, value in zip(own, values, strict=True)
         ]
-    if not all(map(_is_plain, given)):
-        return given
-    if len(given) == 3 and len(outputs) == 1:
-        a, b, c = given
+    if not all(map(_is_plain, own)):
+        return own
+    if len(own) == 3 and len(outputs) == 1:
+        a, b, c = own
         return _product(a, b, c, dims)
     if op.name == CONTRACT:
-        return given
-    return [tuple(sorted(indices, key=dims.index)) for indices in given]
+        return own
+    return [tuple(sorted(indices, key=dims.index)) for indices in own]
 
 
 def _is_plain(indices: Indices) -> bool:
@@ -265,7 +262,7 @@ def _is_plain(indices: Indices) -> bool:
 
 
 def _product(a: Indices, b: Indices, c: Indices, dims: Indices) -> list[Indices]:
-    """A contraction of two operands: batch, rows, contracted; batch, contracted, columns.
+    """Return a contraction of two operands: batch, rows, contracted; batch, contracted, columns.
 
     The other dimensions, of one of them alone, come last.
     """
@@ -273,8 +270,8 @@ def _product(a: Indices, b: Indices, c: Indices, dims: Indices) -> list[Indices]
     rows = [d for d in c if d in a and d not in b]
     columns = [d for d in c if d in b and d not in a]
     contracted = [d for d in a if d in b and d not in c]
-    known = {*batch, *rows, *columns, *contracted}
-    lone = [d for d in dims if d not in known]
+    classified = {*batch, *rows, *columns, *contracted}
+    lone = [d for d in dims if d not in classified]
     orders = (
         (a, (*batch, *rows, *contracted, *lone)),
         (b, (*batch, *contracted, *columns, *lone)),
@@ -283,10 +280,8 @@ def _product(a: Indices, b: Indices, c: Indices, dims: Indices) -> list[Indices]
     return [tuple(d for d in order if d in operand) for operand, order in orders]
 
 
-def _asks_where_it_is(op: ir.Operation) -> bool:
-    """Return whether the body knows its place in the iteration space, whose order then is part of
-    it.
-    """
+def _reads_positions(op: ir.Operation) -> bool:
+    """Return whether the body reads positions: the order of the iteration space is part of it."""
     if not len(op.regions):
         return False
     return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0])

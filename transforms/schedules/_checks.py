@@ -27,14 +27,14 @@ from linalg_ext.transforms.ir_utils.walking import element_type, place, select
 
 
 def refusal(
-    op: ir.Operation, what: str, *, expected: str | None = None, hint: str | None = None
+    op: ir.Operation, message: str, *, expected: str | None = None, hint: str | None = None
 ) -> ScheduleError:
-    """The error of a step that cannot be taken on `op`."""
-    return ScheduleError(what, where=place(op), expected=expected, hint=hint)
+    """Return the error of a step that cannot be taken on `op`."""
+    return ScheduleError(message, where=place(op), expected=expected, hint=hint)
 
 
 def structured_loops(op: ir.Operation, step: str) -> Loops:
-    """The loops of an op that any step may ask for.
+    """Return the loops of an op that any step may ask for.
 
     Raises:
         ScheduleError: it is no structured op.
@@ -51,7 +51,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
 
 
 def check_maps(op: ir.Operation, step: str) -> Loops:
-    """The loops of an op with indexing maps.
+    """Return the loops of an op with indexing maps.
 
     Raises:
         ScheduleError: it has none.
@@ -76,7 +76,7 @@ def check_tensors(op: ir.Operation, step: str) -> None:
 
 
 def check_repeatable(op: ir.Operation, step: str, *, by: str = "") -> None:
-    """An op whose iterations may be done again, or more of them than there are.
+    """Check that iterations of an op may be repeated, or added.
 
     Raises:
         ScheduleError: its body reaches memory that is no operand, and a histogram counts twice.
@@ -110,7 +110,7 @@ def check_sizes(
     whole: bool = False,
     zeros: bool = True,
 ) -> None:
-    """Sizes for loops, outermost first.
+    """Check sizes for loops, outermost first.
 
     Args:
         op: whose loops they are.
@@ -219,8 +219,8 @@ def check_factor(op: ir.Operation, factor: int, loop: ir.Operation) -> None:
 _MOST_COPIES = 1024
 
 
-def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
-    """The loop around `op`, counted outwards from 0.
+def enclosing_loop(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
+    """Return the loop around `op`, counted outwards from 0.
 
     Raises:
         ScheduleError: there are not that many.
@@ -284,7 +284,7 @@ def has_maps(op: ir.Operation) -> bool:
 
 
 def loops_of(op: ir.Operation) -> Loops:
-    """The iteration space of an op that `has_maps`, or whose loops are the sizes of a value."""
+    """Return the loops of an op that `has_maps`, or whose loops are the sizes of a value."""
     if op.name in _SHAPED_AS:
         sizes = static_sizes(_SHAPED_AS[op.name](op))
         extents = (DYNAMIC if size is None else size for size in sizes)
@@ -301,7 +301,7 @@ def loops_of(op: ir.Operation) -> Loops:
 
 
 def softmax_dims(op: ir.Operation) -> tuple[int, ...]:
-    """The dimension that a softmax divides its rows by the sums of; none of any other op."""
+    """Return the dimension that a softmax divides its rows by the sums of; none of any other op."""
     if op.name != "linalg.softmax":
         return ()
     return (ir.IntegerAttr(op.attributes["dimension"]).value,)
@@ -328,14 +328,14 @@ _DIVISIONS = (AffineKind.FLOORDIV, AffineKind.CEILDIV, AffineKind.MOD)
 
 
 def check_separable(op: ir.Operation, step: str) -> None:
-    """An op whose iterations may be renumbered, as new dimensions of its operands renumber them.
+    """Check that iterations of an op may be renumbered by new dimensions of its operands.
 
     Upstream leaves invalid IR, or ends the process, where this is not so.
 
     Raises:
         ScheduleError: it asks for its place in the loops, or indexes by more than dimensions.
     """
-    if select(op, lambda each: each.name == "linalg.index"):
+    if select(op, lambda inner: inner.name == "linalg.index"):
         raise refusal(op, f"{step} would change what linalg.index says in the body of this op")
     for number, map_ in enumerate(indexing_maps(op)):
         if number >= len(op.operands) - len(op.results) and not map_.is_projected_permutation:
@@ -347,7 +347,7 @@ def check_separable(op: ir.Operation, step: str) -> None:
 
 
 def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequence[int]) -> None:
-    """An op that can be computed on blocks: the last ones are filled with zeros.
+    """Check that an op can be computed on blocks, the last ones filled with zeros.
 
     Raises:
         ScheduleError: a loop that is to be blocked is part of a sum in an index, or it is blocked
@@ -459,9 +459,9 @@ def _ends_highest(
     for tile in itertools.product(*extents):
         if math.prod(tile) > _MOST_TRIED:
             return False
-        places = np.indices(tile)
+        indices = np.indices(tile)
         positions = index.evaluate(
-            {dim: numbers for (_, dim), numbers in zip(own, places, strict=True)}
+            {dim: numbers for (_, dim), numbers in zip(own, indices, strict=True)}
         )
         if np.max(positions) > np.ravel(positions)[-1]:
             return False
@@ -477,5 +477,5 @@ def _parts(index: AffineExpr) -> Iterator[AffineBinary]:
 
 def _is_negative(product: AffineBinary) -> bool:
     return any(
-        isinstance(each, AffineConst) and each.value < 0 for each in (product.lhs, product.rhs)
+        isinstance(side, AffineConst) and side.value < 0 for side in (product.lhs, product.rhs)
     )

@@ -69,7 +69,7 @@ def _check_ops(module: ir.Operation) -> None:
             f"bufferize would put this {op.name} on buffers, from where it cannot be lowered",
             hint=f'run("{decompose_structured_ops.NAME}") first makes other ops of it',
         )
-    for op in select(module, lambda each: each.name.startswith(_WITHOUT_BUFFERS)):
+    for op in select(module, lambda inner: inner.name.startswith(_WITHOUT_BUFFERS)):
         if any(isinstance(result.type, ir.RankedTensorType) for result in op.results):
             raise refusal(
                 op,
@@ -82,9 +82,13 @@ def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:
     arguments = function.regions[0].blocks[0].arguments
     notes: list[dict[str, ir.Attribute]] = [{} for _ in arguments]
     if "arg_attrs" in function.attributes:
-        attributes = [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
-        named = [[each[number] for number in range(len(each))] for each in attributes]
-        notes = [{note.name: note.attr for note in each} for each in named]
+        attributes = [
+            ir.DictAttr(dictionary) for dictionary in ir.ArrayAttr(function.attributes["arg_attrs"])
+        ]
+        named = [
+            [dictionary[number] for number in range(len(dictionary))] for dictionary in attributes
+        ]
+        notes = [{note.name: note.attr for note in entries} for entries in named]
     new = [
         ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(writable), **old})
         if isinstance(argument.type, ir.RankedTensorType)
@@ -184,10 +188,10 @@ def promote(
             raise refusal(
                 op, f"operands has {operand}", expected=f"some of {shaped}, which have elements"
             )
-    wanted = operands or tuple(shaped)
+    numbers = operands or tuple(shaped)
     if on_tensors(op):
-        return _on_tensors(op, wanted, memory_space)
-    for operand in wanted:
+        return _on_tensors(op, numbers, memory_space)
+    for operand in numbers:
         source = producer(op.operands[operand])
         if source is None or source.operation.name != "memref.subview":
             raise refusal(
@@ -197,14 +201,14 @@ def promote(
                 hint="tile it first, or leave this operand out of operands",
             )
     on_stack = ", use_alloca" if stack else ""
-    text = f"structured.promote %target {{operands_to_promote = {integers(wanted)}{on_stack}}}"
+    text = f"structured.promote %target {{operands_to_promote = {integers(numbers)}{on_stack}}}"
     return Script(line("%promoted", text), focus="%promoted")
 
 
-def _on_tensors(op: ir.Operation, wanted: tuple[int, ...], memory_space: int) -> Script:
+def _on_tensors(op: ir.Operation, numbers: tuple[int, ...], memory_space: int) -> Script:
     inits = len(op.operands) - len(op.results)
     lines = []
-    for operand in wanted:
+    for operand in numbers:
         type_ = op.operands[operand].type
         if not isinstance(type_, ir.RankedTensorType):
             raise refusal(op, f"operand {operand} is {type_}", expected="a ranked tensor")

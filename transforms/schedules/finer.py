@@ -35,8 +35,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.rewrites.specialize import specialize
 
-from ._apart import run_apart
 from ._checks import check_maps, check_parts, check_sizes, check_tensors, refusal
+from ._run_alone import run_alone
 from .step import ANY, Script, integers, line, schedule_step
 
 
@@ -100,7 +100,7 @@ def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     if len(sizes) != 3 or min(sizes) < 1:
         raise refusal(op, f"sizes is {list(sizes)}", expected="three numbers, M, N and K, above 0")
     factors = ",".join(map(str, sizes))
-    replacement = run_apart(
+    replacement = run_alone(
         op,
         f"func.func(linalg-block-pack-matmul{{block-factors={factors} allow-padding=true}})",
         lambda function: specialize.apply(function),

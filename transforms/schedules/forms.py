@@ -9,8 +9,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize_all
 
-from ._apart import run_apart
 from ._checks import check_maps, refusal, structured_loops
+from ._run_alone import run_alone
 from .step import ANY, Doubt, Script, line, schedule_step
 
 PACK = '!transform.op<"linalg.pack">'
@@ -39,7 +39,7 @@ def specialize(op: ir.Operation) -> list[ir.Operation]:
     """
     if op.name != "linalg.generic":
         raise refusal(op, f"{op.name} is specialized already", expected="linalg.generic")
-    replacement = run_apart(op, "", lambda module: specialize_all.apply(module))
+    replacement = run_alone(op, "", lambda module: specialize_all.apply(module))
     named = [new for new in replacement if new.name.startswith("linalg.")]
     if not named or named[-1].name == "linalg.generic":
         raise refusal(replacement[-1], "the op has no named equivalent")

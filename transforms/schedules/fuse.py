@@ -80,7 +80,7 @@ def fuse(
         check_permutation(op, "interchange", interchange, len(sizes))
         order = f" interchange {integers(interchange)}"
     count = sum(size > 0 for size in sizes)
-    # What fills the destination would be fused too, and fill it anew in every tile.
+    # The fill of the destination would be fused too, and be done again in every tile.
     hint = "tile(...) the reduction in a step of its own, after this one"
     check_parallel(op, "sizes", sizes, loops, hint)
     if parallel:
@@ -88,7 +88,7 @@ def fuse(
     text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
     return Script(
         line(f"%fused, %loops:{count}", text, results=1 + count),
-        # What was fused and has no other reader stays behind.
+        # Fused ops without other readers remain, and are dead.
         line("%function", "get_parent_op %fused {isolated_from_above}"),
         f"transform.apply_dce to %function : {ANY}",
         focus="%fused",
@@ -98,12 +98,12 @@ def fuse(
 def _computed_from(
     op: ir.Operation, sizes: tuple[int, ...]
 ) -> Iterator[tuple[ir.Operation, tuple[int, ...]]]:
-    """The structured ops that an op is computed from, near and far, with the sizes of their tiles.
+    """Yield the structured ops that an op is computed from, with the sizes of their tiles.
 
     One that is reached by several ways has as many tiles.
     """
     open_ = [(op, sizes)]
-    seen = set(open_)
+    visited = set(open_)
     while open_:
         reader, tile = open_.pop()
         for number, value in enumerate(reader.operands):
@@ -111,8 +111,8 @@ def _computed_from(
             if maker is None or not is_structured(maker):
                 continue
             part = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
-            if part not in seen:
-                seen.add(part)
+            if part not in visited:
+                visited.add(part)
                 open_.append(part)
                 yield part
 

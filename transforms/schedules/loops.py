@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_factor, enclosing, refusal
+from ._checks import check_factor, enclosing_loop, refusal
 from .step import ANY, FOR, Doubt, Script, schedule_step
 
 
@@ -55,7 +55,7 @@ def unroll(op: ir.Operation, *, factor: int, loop: int = 0) -> Script:
     Raises:
         ScheduleError: there is no such loop around it.
     """
-    check_factor(op, factor, enclosing(op, "unroll", loop))
+    check_factor(op, factor, enclosing_loop(op, "unroll", loop))
     return Script(_loop_around(loop), f"transform.loop.unroll %loop {{factor = {factor}}} : {FOR}")
 
 
@@ -105,9 +105,9 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
     Raises:
         ScheduleError: there is no such loop, or upstream cannot join what is inside it.
     """
-    check_factor(op, factor, enclosing(op, "unroll_and_jam", loop))
+    check_factor(op, factor, enclosing_loop(op, "unroll_and_jam", loop))
     for number in range(loop + 1):
-        if list(enclosing(op, "unroll_and_jam", number).results):
+        if list(enclosing_loop(op, "unroll_and_jam", number).results):
             raise refusal(
                 op,
                 f"unroll_and_jam cannot join loop {number} around this {op.name}, which carries "
@@ -171,7 +171,7 @@ def peel(op: ir.Operation, *, loop: int = 0, front: bool = False) -> Script:
     Raises:
         ScheduleError: there is no such loop, or it has whole tiles only.
     """
-    enclosing(op, "peel", loop)
+    enclosing_loop(op, "peel", loop)
     first = " {peel_front = true}" if front else ""
     return Script(
         _loop_around(loop),
@@ -215,7 +215,7 @@ def hoist(op: ir.Operation, *, loop: int = 0) -> Script:
     Raises:
         ScheduleError: there is no such loop around it.
     """
-    enclosing(op, "hoist", loop)
+    enclosing_loop(op, "hoist", loop)
     return Script(
         _loop_around(loop),
         f"transform.apply_licm to %loop : {FOR}",
@@ -224,7 +224,7 @@ def hoist(op: ir.Operation, *, loop: int = 0) -> Script:
 
 
 def _loop_around(number: int) -> str:
-    """The line that finds a loop around `%target`, counted outwards from 0."""
+    """Return the line that finds a loop around `%target`, counted outwards from 0."""
     return (
         f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
         f"nth_parent = {number + 1}}} : ({ANY}) -> {FOR}"

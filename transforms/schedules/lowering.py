@@ -10,8 +10,8 @@ from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.transforms.rewrites.library_choice import Chosen, asked_names, choose
 from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
 
-from ._apart import run_apart
 from ._checks import check_buffers, check_choice, check_maps, refusal
+from ._run_alone import run_alone
 from .step import ANY, FUNCTIONS, Script, line, schedule_step
 
 _PASSES = {
@@ -55,7 +55,7 @@ def lower_to_loops(op: ir.Operation, *, kind: str = "scf") -> Script | list[ir.O
     check_buffers(op, "lower_to_loops")
     if kind == "scf":
         return Script(line("%loops", "structured.convert_to_loops %target"), focus="%loops")
-    replacement = run_apart(op, _PASSES[kind])
+    replacement = run_alone(op, _PASSES[kind])
     return [loop for top in replacement for loop in select(top, lambda e: e.name in _LOOPS)]
 
 

@@ -15,7 +15,7 @@ from ._checks import (
     check_repeatable,
     check_sizes,
     check_tensors,
-    enclosing,
+    enclosing_loop,
     refusal,
 )
 from .step import ANY, Script, integers, line, schedule_step
@@ -111,14 +111,9 @@ def _check_neutral(
 
 def _adds_products(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
-    names = [each.operation.name for each in block.operations]
-    return (
-        names[-3:]
-        in (
-            ["arith.mulf", "arith.addf", "linalg.yield"],
-            ["arith.muli", "arith.addi", "linalg.yield"],
-        )
-        and len(names) == 3
+    return [op.operation.name for op in block.operations] in (
+        ["arith.mulf", "arith.addf", "linalg.yield"],
+        ["arith.muli", "arith.addi", "linalg.yield"],
     )
 
 
@@ -180,7 +175,7 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
         ScheduleError: that operand is not padded, or there are not that many loops.
     """
     check_least(op, "loops", loops, 1)
-    enclosing(op, "hoist_pads", loops - 1)
+    enclosing_loop(op, "hoist_pads", loops - 1)
     source = producer(op.operands[operand]) if 0 <= operand < len(op.operands) else None
     if source is None or source.operation.name != "tensor.pad":
         raise refusal(op, f"operand {operand} is not padded", hint="pad(...) it first")

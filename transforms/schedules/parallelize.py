@@ -79,8 +79,8 @@ def parallelize(
                 op, f"mapping {list(mapping)} is for {count} loops", expected=f"{count} names"
             )
         mapped = f" (mapping = [{', '.join(_attribute(op, name) for name in mapping)}])"
-    what = "tile_sizes" if sizes else "num_threads"
-    text = f"structured.tile_using_forall %target {what} {integers(numbers)}{mapped}"
+    attribute = "tile_sizes" if sizes else "num_threads"
+    text = f"structured.tile_using_forall %target {attribute} {integers(numbers)}{mapped}"
     return Script(line("%tiled, %loop", text, results=2), focus="%tiled")
 
 

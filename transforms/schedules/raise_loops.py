@@ -56,7 +56,7 @@ def raise_loops(module: ir.Operation) -> list[ir.Operation]:
     in_sequence(module, report, _raise)
     _raise(module, report)
     if not report:
-        reasons = {reason for left in report.left.values() for reason in left}
+        reasons = {reason for reasons_of_op in report.left.values() for reason in reasons_of_op}
         why = "; ".join(sorted(reasons)) or "the module has no loops of scf or affine"
         raise ScheduleError(
             f"raise_loops cannot be done: {why}",
@@ -66,11 +66,11 @@ def raise_loops(module: ir.Operation) -> list[ir.Operation]:
 
 
 def _raise(root: ir.Operation, report: Report) -> None:
-    """Raise nests on tensors; take those on buffers apart, and raise what comes of it."""
+    """Raise nests on tensors; distribute those on buffers, and raise the parts."""
     raise_tensor_nests(root, report)
     for raising_pass in (accumulate_in_memory, distribute_loops):
         for name, reasons in raising_pass.apply(root).left.items():
             for reason in reasons:
-                if not reason.startswith(ON_TENSORS):  # of those it is told already
+                if not reason.startswith(ON_TENSORS):  # `raise_tensor_nests` has reported these
                     report.leave(name, reason)
     raise_nests(root, report)

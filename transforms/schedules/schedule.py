@@ -36,11 +36,11 @@ from .step import (
     Spot,
     Step,
     StepReport,
-    chosen,
     collect,
     find,
     marked,
     matched,
+    matching_ops,
     sequence,
     steps,
 )
@@ -63,7 +63,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
 
     def __init__(self, module: ModuleLike) -> None:
         self.module: Module = as_module(module)
-        self.taken: list[Taken] = []
+        self.taken: list[TakenStep] = []
         self._focus: tuple[Spot, ...] | None = None
 
     def match(
@@ -98,7 +98,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             "position": positions,
             "where": where,
         }
-        ops = set(chosen(root, **arguments))
+        ops = set(matching_ops(root, **arguments))
         every = select(root, lambda _: True)
         self._focus = tuple(
             Spot(number, op_there.name) for number, op_there in enumerate(every) if op_there in ops
@@ -108,7 +108,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         chosen_by = {name: value for name, value in arguments.items() if value}
         report = StepReport("match", Counter(spot.name for spot in self._focus))
         report.spots = self._focus
-        self.taken.append(Taken("match", chosen_by, report))
+        self.taken.append(TakenStep("match", chosen_by, report))
         return self
 
     def take(self, name: str, /, *args: Any, **arguments: Any) -> Schedule:
@@ -134,7 +134,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         except ScheduleError as error:
             error.where = self._in_file(str(error.where)) if error.where else None
             raise
-        report.touched = tuple(self._in_file(place) for place in report.touched)
+        report.touched = tuple(self._in_file(location) for location in report.touched)
         try:
             clone.verify(after=step.name)
         except VerificationError as error:
@@ -147,7 +147,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         report.module = self.module
         if not (step.whole and self._focus is None):
             self._focus = report.spots
-        self.taken.append(Taken(step.name, values, report))
+        self.taken.append(TakenStep(step.name, values, report))
         return self
 
     def run(self, pipeline: str) -> Schedule:
@@ -160,7 +160,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             PipelineError: it cannot be read, or a pass failed; the module is as it was.
         """
         clone = self.module.clone()
-        targets = self._found(clone) if self._focus else ()
+        targets = self._focused_ops(clone) if self._focus else ()
         report = StepReport("run", Counter(op.name for op in targets))
         with clone.context:
             for op in targets:
@@ -169,7 +169,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         report.spots = collect(clone.ir.operation, MARK)
         self.module.swap(clone)
         self._focus = None if self._focus is None else report.spots
-        self.taken.append(Taken("run", {"pipeline": pipeline}, report))
+        self.taken.append(TakenStep("run", {"pipeline": pipeline}, report))
         return self
 
     def replay(self, module: ModuleLike) -> Schedule:
@@ -180,14 +180,14 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         """
         target = as_module(module)
         other = Schedule(target.clone())
-        for number, taken in enumerate(self.taken):
+        for number, step in enumerate(self.taken):
             try:
-                if taken.name in ("match", "run"):
-                    getattr(other, taken.name)(**taken.arguments)
+                if step.name in ("match", "run"):
+                    getattr(other, step.name)(**step.arguments)
                 else:
-                    other.take(taken.name, **taken.arguments)
+                    other.take(step.name, **step.arguments)
             except LinalgExtError as error:
-                error.add_note(f"in step {number} of the schedule: {taken}")
+                error.add_note(f"in step {number} of the schedule: {step}")
                 raise
         target.swap(other.module)
         other.module = target
@@ -199,13 +199,13 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         Raises:
             NotationError: a step's `where` is a function, which no text can hold.
         """
-        for taken in self.taken:
-            if "where" in taken.arguments:
+        for step in self.taken:
+            if "where" in step.arguments:
                 raise NotationError(
                     "match(where=...) holds a function, which JSON cannot",
                     hint="choose those ops by op, attributes, function or position",
                 )
-        steps = [{"step": taken.name, **taken.arguments} for taken in self.taken]
+        steps = [{"step": step.name, **step.arguments} for step in self.taken]
         return json.dumps({"linalg_ext.schedule": _FORMAT, "steps": steps}, indent=1)
 
     @classmethod
@@ -217,7 +217,9 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             ScheduleError: a step cannot be taken.
         """
         recorded = cls.__new__(cls)
-        recorded.taken = [Taken(name, given, StepReport(name)) for name, given in _read(text)]
+        recorded.taken = [
+            TakenStep(name, arguments, StepReport(name)) for name, arguments in _read(text)
+        ]
         return recorded.replay(module)
 
     def to_transform(self) -> str:
@@ -235,7 +237,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 f"{step.name} needs ops to be about",
                 hint='choose them first: schedule.match("matmul")',
             )
-        targets = self._found(clone)
+        targets = self._focused_ops(clone)
         if not targets and not step.whole:
             raise ScheduleError(
                 f"{step.name} needs ops to be about; the step before it left none",
@@ -243,7 +245,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             )
         return targets
 
-    def _found(self, clone: Module) -> Sequence[Any]:
+    def _focused_ops(self, clone: Module) -> Sequence[Any]:
         ops = find(clone.ir.operation, self._focus or ())
         if ops is None:
             raise ScheduleError(
@@ -252,9 +254,9 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             )
         return ops
 
-    def _in_file(self, place: str) -> str:
-        """A place with the name of the module's file, which locations do not have."""
-        return _NO_FILE.sub(f"{self.module.filename}:", place, count=1)
+    def _in_file(self, location: str) -> str:
+        """Return a location with the name of the module's file, which MLIR's text lacks."""
+        return _NO_FILE.sub(f"{self.module.filename}:", location, count=1)
 
     def _method(self, name: str) -> Callable[..., Schedule]:
         step = None if name.startswith("_") else all_steps().get(name)
@@ -293,11 +295,11 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
 
     def __repr__(self) -> str:
         rows = [f"Schedule of {len(self.taken)} steps on {self.module.filename}"]
-        width = max((len(str(taken)) for taken in self.taken), default=0)
-        for taken in self.taken:
-            focus = sorted(taken.report.focus.items())
+        width = max((len(str(step)) for step in self.taken), default=0)
+        for step in self.taken:
+            focus = sorted(step.report.focus.items())
             now = ", ".join(f"{name} ({count})" for name, count in focus) or "no ops"
-            rows.append(f"  {taken!s:{width}}  {now}")
+            rows.append(f"  {step!s:{width}}  {now}")
         return "\n".join(rows)
 
 
@@ -312,8 +314,8 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         ) from None
 
 
-class Taken(NamedTuple):
-    """One step as it was taken: its name, its arguments, and what it said."""
+class TakenStep(NamedTuple):
+    """A step that was taken: its name, its arguments, and its report."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -323,16 +325,16 @@ class Taken(NamedTuple):
         return f"{self.name}({', '.join(_arguments(self))})"
 
 
-def as_python(steps: Sequence[Taken]) -> str:
-    """A function of a module that takes the steps."""
+def as_python(steps: Sequence[TakenStep]) -> str:
+    """Return a function of a module that takes the steps."""
     unknown = sorted(
         {
-            getattr(taken.arguments["where"], "__name__", "predicate")
-            for taken in steps
-            if "where" in taken.arguments
+            getattr(step.arguments["where"], "__name__", "predicate")
+            for step in steps
+            if "where" in step.arguments
         }
     )
-    chain = "".join(f"\n        .{taken}" for taken in steps)
+    chain = "".join(f"\n        .{step}" for step in steps)
     notes = "".join(f"# {name} is a function of yours: define it here.\n" for name in unknown)
     return (
         f"import linalg_ext as lx\n\n{notes}\n"
@@ -341,37 +343,37 @@ def as_python(steps: Sequence[Taken]) -> str:
     )
 
 
-def _transform_lines(steps: Sequence[Taken]) -> Iterator[str]:
+def _transform_lines(steps: Sequence[TakenStep]) -> Iterator[str]:
     target = "%root"
-    for number, taken in enumerate(steps):
-        yield f"// {taken}"
-        if taken.name == "match":
+    for number, step in enumerate(steps):
+        yield f"// {step}"
+        if step.name == "match":
             target = f"%matched_{number}"
-            yield from _match_lines(taken, target)
+            yield from _match_lines(step, target)
             continue
-        script = taken.report.script
+        script = step.report.script
         if script is None:
-            yield f"// {taken.name} is no transform op: it is for Schedule alone"
+            yield f"// {step.name} is no transform op: it is for Schedule alone"
             continue
-        kept = script.focus is None and target != "%root"
-        if kept:
+        keeps_target = script.focus is None and target != "%root"
+        if keeps_target:
             yield marked(target, f"{MARK}_{number}")
         lines, focus = script.numbered(number, target)
         yield from lines
         if focus is not None:
             target = focus
-        elif kept:
+        elif keeps_target:
             target = f"%kept_{number}"
             yield matched(target, f"{MARK}_{number}")
 
 
-def _match_lines(taken: Taken, handle: str) -> Iterator[str]:
-    names = ", ".join(f'"{name}"' for name in sorted(taken.report.matched))
-    if set(taken.arguments) & {"where", "function", "position"}:
+def _match_lines(step: TakenStep, handle: str) -> Iterator[str]:
+    names = ", ".join(f'"{name}"' for name in sorted(step.report.matched))
+    if set(step.arguments) & {"where", "function", "position"}:
         yield "// where, function and position are for Schedule alone"
     attributes = [
         f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
-        for name, value in taken.arguments.get("attributes", {}).items()
+        for name, value in step.arguments.get("attributes", {}).items()
         if value is not None
     ]
     inside = f" attributes {{{', '.join(attributes)}}}" if attributes else ""
@@ -381,19 +383,19 @@ def _match_lines(taken: Taken, handle: str) -> Iterator[str]:
     )
 
 
-def _arguments(taken: Taken) -> Iterator[str]:
+def _arguments(step: TakenStep) -> Iterator[str]:
     first = True
-    for name, value in taken.arguments.items():
+    for name, value in step.arguments.items():
         text = getattr(value, "__name__", "predicate") if name == "where" else _python_text(value)
-        yield text if first and _is_first(taken, name) else f"{name}={text}"
+        yield text if first and _is_first(step, name) else f"{name}={text}"
         first = False
 
 
-def _is_first(taken: Taken, name: str) -> bool:
-    if taken.name in ("match", "run"):
+def _is_first(step: TakenStep, name: str) -> bool:
+    if step.name in ("match", "run"):
         return name in ("op", "pipeline")
-    step = all_steps().get(taken.name)
-    return step is not None and next(iter(step.arguments), None) == name
+    known_step = all_steps().get(step.name)
+    return known_step is not None and next(iter(known_step.arguments), None) == name
 
 
 def _python_text(value: Any) -> str:
@@ -409,11 +411,11 @@ _import_all = cache(partial(import_all, __package__))
 
 
 def all_steps() -> dict[str, Step]:
-    """Every step by the name that it has as a method of a schedule."""
+    """Return every step by its name as a method of a schedule."""
     _import_all()
     return dict(sorted(steps.items()))
 
 
 def similar(name: str) -> list[str]:
-    """Names of steps that `name` may have meant."""
+    """Return names of steps that `name` may have meant."""
     return get_close_matches(name, [*all_steps(), "match"], n=3)

@@ -18,7 +18,7 @@ from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.runtime.passes import hide_spread_slices, pass_manager, reveal_spread_slices
-from linalg_ext.transforms.ir_utils.walking import place, select
+from linalg_ext.transforms.ir_utils.walking import enclosing, place, select
 
 _SELECTING = {
     option.name: option
@@ -121,7 +121,7 @@ class Step(Transformation):
         root = op.operation
         values = self.bound((), options, self.options)
         selecting = {name: values.pop(name) for name in _SELECTING if name in values}
-        return self.take(root, () if self.whole else chosen(root, **selecting), values)
+        return self.take(root, () if self.whole else matching_ops(root, **selecting), values)
 
     def bound(
         self,
@@ -129,7 +129,7 @@ class Step(Transformation):
         options: Mapping[str, Any],
         declared: Mapping[str, PassOption] | None = None,
     ) -> dict[str, Any]:
-        """Arguments by name, checked: those given by position are the first ones.
+        """Check arguments, and return them by name; positional ones come first.
 
         Raises:
             ArityError: there are too many, one is unknown, given twice, or missing.
@@ -182,10 +182,10 @@ class Step(Transformation):
                     if isinstance(error, ArgumentError | ScheduleError):
                         raise
                     own = of_error(error) if isinstance(error, ir.MLIRError) else ()
-                    told = joined(own, emitted)
-                    location = _failing(told, touched)
+                    diagnostics = joined(own, emitted)
+                    location = _failing(diagnostics, touched)
                     where = touched[location] if location != next(iter(touched), "") else first
-                    raise self._failure(error, told, where, doubts.get(location)) from None
+                    raise self._failure(error, diagnostics, where, doubts.get(location)) from None
         report.spots = collect(root, mark)
         report.changed.update(report.matched)
         return report
@@ -198,7 +198,7 @@ class Step(Transformation):
         report: StepReport,
         doubts: dict[str, Doubt | None],
     ) -> str:
-        """Do what the step's function says; the mark that the focus then carries."""
+        """Carry out the action of the step's function; return the mark of the new focus."""
         if self.whole:
             action = self.function(root, **options)
             if isinstance(action, str):
@@ -238,26 +238,28 @@ class Step(Transformation):
         return MARK if next(iter(scripts))[0].focus is None else MADE
 
     def _failure(
-        self, error: Exception, told: Sequence[Diagnostic], where: str, doubt: Doubt | None
+        self, error: Exception, diagnostics: Sequence[Diagnostic], where: str, doubt: Doubt | None
     ) -> ScheduleError:
-        errors = [diagnostic for diagnostic in told if diagnostic.severity == "error"]
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
         reason = (errors[0].message if errors else str(error)).strip().partition("\n")[0]
         return ScheduleError(
             f"{self.name} cannot be done: "
-            + (doubt.what if doubt else reason or "upstream gives no reason"),
-            where=where or next(map(_place_told, errors), None),
+            + (doubt.reason if doubt else reason or "upstream gives no reason"),
+            where=where or next(map(_error_location, errors), None),
             hint=doubt.hint if doubt else None,
             diagnostics=[
-                diagnostic.shown() for diagnostic in told if diagnostic.message.strip() != reason
+                diagnostic.shown()
+                for diagnostic in diagnostics
+                if diagnostic.message.strip() != reason
             ],
         )
 
 
-def _failing(told: Sequence[Diagnostic], touched: Mapping[str, str]) -> str:
+def _failing(diagnostics: Sequence[Diagnostic], touched: Mapping[str, str]) -> str:
     """Return the location of the op that upstream points at, that of the first one if none."""
-    errors = (each for each in told if each.severity == "error")
+    errors = (diagnostic for diagnostic in diagnostics if diagnostic.severity == "error")
     notes = (note.location for error in errors for note in error.notes)
-    return next((each for each in notes if each in touched), next(iter(touched), ""))
+    return next((location for location in notes if location in touched), next(iter(touched), ""))
 
 
 def schedule_step(
@@ -306,7 +308,7 @@ def _of_kind(step: str, option: PassOption, value: Any) -> Any:
     return tuple(items)
 
 
-def _place_told(error: Diagnostic) -> str:
+def _error_location(error: Diagnostic) -> str:
     """Return the location of an error, with the op where a note names it."""
     ops = [note.message.partition(": ")[2].strip() for note in error.notes]
     return ": ".join([error.place("-"), *(op.partition("\n")[0] for op in ops[:1])])
@@ -334,7 +336,7 @@ _SHARED = frozenset({"target", "root"})
 class Doubt(NamedTuple):
     """The likely reason for upstream to refuse an op: upstream gives none itself."""
 
-    what: str
+    reason: str
     hint: str | None = None
 
 
@@ -367,7 +369,7 @@ class Script:
             object.__setattr__(self, name, value)
 
     def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
-        """The lines and the focus with handles that no other step has."""
+        """Return the lines and the focus with handles that no other step has."""
 
         def renamed(match: re.Match[str]) -> str:
             if match[1] == "target":
@@ -379,18 +381,18 @@ class Script:
 
 
 def line(result: str, text: str, results: int = 1) -> str:
-    """`%result = transform.text : (operand) -> results`, all of them of any op."""
+    """Return `%result = transform.text : (operand) -> results`, all of any op."""
     types = ", ".join([ANY] * results)
     return f"{result} = transform.{text} : ({ANY}) -> {types if results == 1 else f'({types})'}"
 
 
 def integers(values: Sequence[int]) -> str:
-    """`[1, 2]`."""
+    """Return `[1, 2]`."""
     return f"[{', '.join(map(str, values))}]"
 
 
 def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
-    """A module with one named sequence of the lines."""
+    """Return a module with one named sequence of the lines."""
     body = "\n".join(f"    {line}" for line in lines)
     return (
         "module attributes {transform.with_named_sequence} {\n"
@@ -400,14 +402,14 @@ def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
 
 
 def matched(handle: str, mark: str) -> str:
-    """The line that finds the ops which carry a mark."""
+    """Return the line that finds the ops which carry a mark."""
     return (
         f"{handle} = transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
     )
 
 
 def marked(handle: str, mark: str) -> str:
-    """The line that puts a mark on ops."""
+    """Return the line that puts a mark on ops."""
     return f'transform.annotate {handle} "{mark}" : {ANY}'
 
 
@@ -422,7 +424,7 @@ def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
     """
     is_canonicalizing = any(_CANONICALIZING in line for line in lines)
     if is_canonicalizing:
-        # Of its patterns none can be left out, though one folds such slices wrongly.
+        # No pattern can be left out, though one folds such slices wrongly.
         hide_spread_slices(root)
     holder = root.regions[0].blocks[0]
     with root.context, ir.Location.unknown():
@@ -463,16 +465,16 @@ class Spot(NamedTuple):
 
 
 def find(root: ir.Operation, spots: Sequence[Spot]) -> list[ir.Operation] | None:
-    """The ops at these spots; None where another op stands there now."""
-    wanted = {spot.number: spot.name for spot in spots}
+    """Return the ops at these spots; None where another op stands there now."""
+    names = {spot.number: spot.name for spot in spots}
     ops = [op.operation for op in select(root, lambda op: True)]
-    if any(at >= len(ops) or ops[at].name != name for at, name in wanted.items()):
+    if any(number >= len(ops) or ops[number].name != name for number, name in names.items()):
         return None
-    return [ops[at] for at in sorted(wanted)]
+    return [ops[number] for number in sorted(names)]
 
 
 def collect(root: ir.Operation, mark: str) -> tuple[Spot, ...]:
-    """The spots of the ops with a mark; all marks are taken off."""
+    """Return the spots of the ops with a mark; all marks are taken off."""
     spots: list[Spot] = []
     for number, op in enumerate(select(root, lambda op: True)):
         attributes = op.attributes
@@ -490,7 +492,7 @@ _OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
 _LOOP_OPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
 
 
-def chosen(
+def matching_ops(
     root: ir.Operation,
     op: str = "",
     *,
@@ -499,7 +501,7 @@ def chosen(
     position: Sequence[int] = (),
     where: Predicate | None = None,
 ) -> list[ir.Operation]:
-    """The ops that are meant, in the order of the text; see `Schedule.match`.
+    """Return the ops that are meant, in the order of the text; see `Schedule.match`.
 
     Raises:
         ScheduleError: there is none.
@@ -512,51 +514,49 @@ def chosen(
         raise ArgumentTypeError(
             f"attributes is {attributes!r}", expected='names and values: {"label": "head"}'
         )
-    if not all(isinstance(each, int) for each in position):
+    if not all(isinstance(number, int) for number in position):
         raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
     if where is not None and not callable(where):
         raise ArgumentTypeError(
             f"the argument where is {where!r}",
             expected="a function of an op that answers True or False",
         )
-    wanted = {} if attributes is None else dict(attributes)
-    # No ops in bodies, such as `arith.negf` in `linalg.negf`; and none of math beside those of
-    # linalg, where "exp" is the name of a `math.exp` as well.
+    required = {} if attributes is None else dict(attributes)
+    # Ops in bodies do not match, such as `arith.negf` in `linalg.negf`; neither does `math.exp` for
+    # "exp" if there is an op of linalg.
     named = [
-        each
-        for each in select(root, lambda each: _is_called(each.name, op))
-        if each.parent is None or not each.parent.name.startswith("linalg.")
+        candidate
+        for candidate in select(root, lambda candidate: _is_called(candidate.name, op))
+        if candidate.parent is None or not candidate.parent.name.startswith("linalg.")
     ]
-    named = [each for each in named if each.name.startswith("linalg.")] or named
+    named = [candidate for candidate in named if candidate.name.startswith("linalg.")] or named
     ops = [
-        each
-        for each in named
-        if (not function or _function_of(each) == function)
-        and all(_has(each, name, value) for name, value in wanted.items())
-        and (where is None or _answer(where, each))
+        candidate
+        for candidate in named
+        if (not function or _is_in(candidate, function))
+        and all(_has(candidate, name, value) for name, value in required.items())
+        and (where is None or _answer(where, candidate))
     ]
     if not ops:
-        raise _nothing(root, op, named, narrowed=bool(function or wanted or where))
-    for each in position:
-        if not -len(ops) <= each < len(ops):
+        raise _no_match(root, op, named, narrowed=bool(function or required or where))
+    for number in position:
+        if not -len(ops) <= number < len(ops):
             raise ScheduleError(
-                f"position is {each}; {len(ops)} ops match",
+                f"position is {number}; {len(ops)} ops match",
                 expected=f"{-len(ops)} to {len(ops) - 1}",
             )
-    return [ops[each] for each in position] if position else ops
+    return [ops[number] for number in position] if position else ops
 
 
-def _is_called(name: str, wanted: str) -> bool:
-    if wanted:
-        return name == wanted or name.endswith("." + wanted)
+def _is_called(name: str, asked_name: str) -> bool:
+    if asked_name:
+        return name == asked_name or name.endswith("." + asked_name)
     return name.startswith("linalg.") and name not in _OF_BODIES
 
 
-def _function_of(op: ir.Operation) -> str:
-    parent: Any = op
-    while parent is not None and parent.operation.name != "func.func":
-        parent = parent.operation.parent
-    return "" if parent is None else ir.StringAttr(parent.operation.attributes["sym_name"]).value
+def _is_in(op: ir.Operation, function: str) -> bool:
+    parent = enclosing(op, "func.func")
+    return parent is not None and ir.StringAttr(parent.attributes["sym_name"]).value == function
 
 
 def _has(op: ir.Operation, name: str, value: Any) -> bool:
@@ -583,7 +583,7 @@ def _answer(where: Predicate, op: ir.Operation) -> bool:
     return answer
 
 
-def _nothing(
+def _no_match(
     root: ir.Operation, op: str, named: list[ir.Operation], *, narrowed: bool
 ) -> ScheduleError:
     if named and narrowed:
@@ -591,9 +591,11 @@ def _nothing(
             f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
             hint="drop one of attributes, function and where",
         )
-    there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
-    there += Counter(each.name for each in select(root, lambda e: e.name in _LOOP_OPS))
-    listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
+    present = Counter(
+        candidate.name for candidate in select(root, lambda e: _is_called(e.name, ""))
+    )
+    present += Counter(candidate.name for candidate in select(root, lambda e: e.name in _LOOP_OPS))
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(present.items()))
     return ScheduleError(
         f"the module has no op called {op!r}" if op else "the module has no op of linalg",
         expected=f"one of those that are there: {listed}" if listed else None,

@@ -137,7 +137,7 @@ def tile_evenly(op: ir.Operation, *, loop: int, size: int, divisor: int = 1) -> 
 def _sizes(
     op: ir.Operation, extent: int, loop: int, size: int, divisor: int
 ) -> tuple[int, int, int, int]:
-    """Two sizes and how many tiles of each there are, as upstream computes them."""
+    """Return two sizes and the number of tiles of each, as upstream computes them."""
     if extent <= 0 or extent % divisor:
         shown = str(extent) if extent > 0 else "not known"
         raise refusal(

@@ -25,7 +25,6 @@ from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, select
 
-from ._apart import run_apart
 from ._checks import (
     DYNAMIC,
     Loops,
@@ -35,10 +34,11 @@ from ._checks import (
     refusal,
     structured_loops,
 )
+from ._run_alone import run_alone
 from .step import ANY, Doubt, Parts, Script, integers, line, schedule_step
-from .windows import MOST_PLACES, check_layouts, is_plain, places_of, unrolled
+from .windows import MOST_POSITIONS, check_layouts, choose_unrolling, is_plain, unrolled
 
-# More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
+# LLVM needs minutes for more, or all its stack: above all for odd and transposed shapes.
 _MOST = 1 << 14
 """Points of the iteration space of one vector op."""
 
@@ -108,8 +108,8 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
         for reduction in before
         if _is_read_plainly(reduction)
     )
-    if _is_taken_apart(op, loops, sizes):
-        return Parts((*asserted, *_apart(op, loops, sizes)))
+    if _is_split(op, loops, sizes):
+        return Parts((*asserted, *_parts(op, loops, sizes)))
     maps = indexing_maps(op) if has_maps(op) else ()
     _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
     script = _script(op, sizes, _doubt(op, loops))
@@ -124,7 +124,7 @@ def _script(
     op: ir.Operation, sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0
 ) -> Script:
     options = f" vector_sizes {integers(sizes)}" if sizes else ""
-    if select(op, lambda each: each.name == "tensor.extract"):
+    if select(op, lambda inner: inner.name == "tensor.extract"):
         options += " {vectorize_nd_extract}"
     nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
@@ -135,7 +135,7 @@ def _script(
     )
 
 
-def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> bool:
+def _is_split(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> bool:
     """Return whether an op is vectorized by parts: places of a window, or terms of a reduction."""
     if not has_maps(op):
         return False
@@ -155,10 +155,10 @@ def _has_constant_between(map_: AffineMap) -> bool:
     return "0" in "".join(spelled).strip("0")
 
 
-def _apart(
+def _parts(
     op: ir.Operation, loops: Loops, sizes: tuple[int, ...]
 ) -> Sequence[tuple[ir.Operation, Script]]:
-    """Vectors for each place of a window, and for each term of what is reduced by a longer body."""
+    """Unroll the positions of a window and the terms of reductions; return a script for each."""
     most = tuple(
         extent if extent != DYNAMIC else size
         for size, extent in zip(sizes or loops.ranges, loops.ranges, strict=True)
@@ -166,21 +166,21 @@ def _apart(
     maps = indexing_maps(op)
     check_layouts(op, "vectorize")
     looped = () if _reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
-    places = places_of(maps, loops, most, limit=MOST_PLACES, looped=looped)
-    places = places or places_of(maps, loops, most, limit=None, looped=looped)
-    if places is None:
+    unrolling = choose_unrolling(maps, loops, most, limit=MOST_POSITIONS, looped=looped)
+    unrolling = unrolling or choose_unrolling(maps, loops, most, limit=None, looped=looped)
+    if unrolling is None:
         raise refusal(
             op,
             f"vectorize finds no loops without which this {op.name} would read slices",
             hint="lower_to_loops() makes loops of it",
         )
-    kept = [maps[0].dims.index(dim) for dim in places.kept]
-    inner = tuple((sizes or most)[loop] for loop in kept)
-    _check_points(op, len(places) * math.prod(inner))
-    _check_amount(op, kept, inner, [places.left_of(map_) for map_ in maps])
-    masked = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
-    doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
-    pieces = unrolled(op, loops, places)
+    remaining = [maps[0].dims.index(dim) for dim in unrolling.kept]
+    inner = tuple((sizes or most)[loop] for loop in remaining)
+    _check_points(op, len(unrolling) * math.prod(inner))
+    _check_amount(op, remaining, inner, [unrolling.remaining_map(map_) for map_ in maps])
+    masked = inner if inner != tuple(loops.ranges[loop] for loop in remaining) else ()
+    doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*remaining}))
+    pieces = unrolled(op, loops, unrolling)
     return [(piece.op, _script(piece.op, masked, doubt, depth=piece.depth)) for piece in pieces]
 
 
@@ -212,11 +212,11 @@ def _check_amount(
         _check_count(op, f"{'turned ' * is_turned}elements of operand {number}", count, most)
 
 
-def _check_count(op: ir.Operation, what: str, count: int, most: int) -> None:
+def _check_count(op: ir.Operation, unit: str, count: int, most: int) -> None:
     if count > most:
         raise refusal(
             op,
-            f"vectorize would make vectors for {count} {what} at once",
+            f"vectorize would make vectors for {count} {unit} at once",
             expected=f"at most {most}",
             hint="tile(...) it first",
         )
@@ -233,16 +233,16 @@ def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
 
 
 def _doubt_of_body(op: ir.Operation, *, has_reductions: bool) -> Doubt | None:
-    if select(op, lambda each: each.name == "tensor.extract"):
+    if select(op, lambda inner: inner.name == "tensor.extract"):
         return Doubt(
             f"the body of this {op.name} reads at places that it computes, which upstream has no "
             "vectors for here",
             _LOOPS,
         )
-    others = select(op, lambda each: each.name.partition(".")[0] not in _WITH_VECTORS)
-    if others:
+    foreign = select(op, lambda inner: inner.name.partition(".")[0] not in _WITH_VECTORS)
+    if foreign:
         return Doubt(
-            f"{others[0].operation.name} in the body of this {op.name} has no vector form", _LOOPS
+            f"{foreign[0].operation.name} in the body of this {op.name} has no vector form", _LOOPS
         )
     if has_reductions:
         return Doubt(
@@ -280,7 +280,7 @@ _COMBINERS = frozenset(
 def _reduces_by_one_op(op: ir.Operation) -> bool:
     """Return whether a reduction combines each result with its old value by one op."""
     body = op.regions[0].blocks[0]
-    ops = [each.operation for each in body.operations]
+    ops = [op_view.operation for op_view in body.operations]
     yielded = list(ops[-1].operands)
     before = list(body.arguments)[len(op.operands) - len(yielded) :]
     if len(before) != len(yielded):
@@ -296,11 +296,11 @@ def _reduces_by_one_op(op: ir.Operation) -> bool:
 
 
 def _with_plain_positions(op: ir.Operation) -> ir.Operation:
-    """The op without `affine.apply` in its body, where tiling leaves it: sums and products."""
+    """Return the op with `affine.apply`, which tiling leaves in bodies, lowered."""
     if not select(op, lambda new: new.name.startswith("affine.")):
         return op
     name = op.name
-    replacement = run_apart(op, "func.func(lower-affine)")
+    replacement = run_alone(op, "func.func(lower-affine)")
     return next(new for new in replacement if new.name == name)
 
 
@@ -367,8 +367,8 @@ def _all_hold(op: ir.Operation, number: int) -> ir.Operation:
 
 
 def _drop_unread(block: ir.Block) -> None:
-    """Erase what the yielded value does not rest on."""
-    ops = [each.operation for each in block.operations]
-    for each in reversed(ops[:-1]):
-        if not any(list(result.uses) for result in each.results):
-            each.erase()
+    """Erase the ops that the yielded value does not need."""
+    ops = [op_view.operation for op_view in block.operations]
+    for op in reversed(ops[:-1]):
+        if not any(list(result.uses) for result in op.results):
+            op.erase()

@@ -18,7 +18,8 @@ from linalg_ext.structured.sizes import as_number, index, size_of, value_of
 from linalg_ext.structured.views import is_view, view_type
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.generics import loop_of
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 from ._checks import DYNAMIC, Loops, check_maps, check_not_empty, refusal
 from .step import schedule_step
@@ -83,8 +84,8 @@ def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
             expected="an index that is a sum of loops, such as d1 + d4",
         )
     check_layouts(op, "unroll_windows")
-    places = places_of(maps, loops, loops.ranges, limit=MOST_PLACES)
-    if places is None:
+    unrolling = choose_unrolling(maps, loops, loops.ranges, limit=MOST_POSITIONS)
+    if unrolling is None:
         number, index, own = reading(maps, loops)
         shown = ", ".join(
             f"loop {loop} runs {count if (count := loops.ranges[loop]) > 0 else '?'} times"
@@ -93,23 +94,23 @@ def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
         raise refusal(
             op,
             f"operand {number} of this {op.name} is indexed by {index}: {shown}",
-            expected=f"at most {MOST_PLACES} places in all",
+            expected=f"at most {MOST_POSITIONS} places in all",
             hint="tile(...) these loops first, by sizes that divide them",
         )
-    return [piece.op for piece in unrolled(op, loops, places)]
+    return [piece.op for piece in unrolled(op, loops, unrolling)]
 
 
-MOST_PLACES = 128
-"""Copies of one op: a window of 11 x 11 has fewer."""
+MOST_POSITIONS = 128
+"""The most copies of one op: a window of 11 x 11 has fewer."""
 
 
 class Piece(NamedTuple):
-    """An op for one place.
+    """An op for one position of the window.
 
     Attributes:
         op: a `linalg.generic`.
         depth: the number of ops around it that were made for it: loops, and `scf.if` where there
-            may be no such place.
+            may be no such position.
     """
 
     op: ir.Operation
@@ -124,7 +125,7 @@ class _Slice:
     is_all: bool
 
     def value(self) -> ir.Value:
-        """The part, at the insertion point."""
+        """Return the part, at the insertion point."""
         if self.is_all:
             return self.base
         if isinstance(self.base.type, ir.MemRefType):
@@ -136,7 +137,7 @@ class _Slice:
         return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
 
     def put(self, part: ir.Value) -> ir.Value:
-        """The whole with another part, at the insertion point."""
+        """Return the whole with another part, at the insertion point."""
         if self.is_all:
             return part
         return _result(tensor.InsertSliceOp(part, self.base, *self._geometry()))
@@ -145,8 +146,8 @@ class _Slice:
         offsets = [axis.offset for axis in self.axes]
         tile = Tile(offsets, self.sizes, [axis.stride for axis in self.axes])
         sizes = [size if isinstance(size, int) else None for size in self.sizes]
-        kept = [at for at, axis in enumerate(self.axes) if axis.dim is not None]
-        type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept)
+        kept_axes = [number for number, axis in enumerate(self.axes) if axis.dim is not None]
+        type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept_axes)
         return _result(memref.SubViewOp(type_, self.base, *self._geometry()))
 
     def _geometry(self) -> tuple[Any, ...]:
@@ -154,7 +155,8 @@ class _Slice:
         offsets = [index(axis.offset) for axis in self.axes]
         strides = mixed_attribute([axis.stride for axis in self.axes])
         moving, dynamic = (
-            [each for each in column if not isinstance(each, int)] for column in (offsets, sizes)
+            [number for number in column if not isinstance(number, int)]
+            for column in (offsets, sizes)
         )
         return moving, dynamic, [], mixed_attribute(offsets), mixed_attribute(sizes), strides
 
@@ -170,10 +172,10 @@ def check_layouts(op: ir.Operation, step: str) -> None:
             )
 
 
-def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
-    """Put one op for each place in the place of `op`, which is erased."""
+def unrolled(op: ir.Operation, loops: Loops, unrolling: Unrolling) -> list[Piece]:
+    """Replace an op by one op for each position of its window."""
     maps = indexing_maps(op)
-    nest = _Nest(op, loops, places, maps, _sizes(op, loops, maps), _unused(op, places, maps))
+    nest = _Nest(op, loops, unrolling, maps, _sizes(op, loops, maps), _unused(op, unrolling, maps))
     with op.location, ir.InsertionPoint(op):
         state = nest.around({}, split_operands(op)[1], 0)
         for result, value in zip(op.results, state, strict=False):
@@ -184,81 +186,81 @@ def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
 
 @dataclass(frozen=True)
 class _Nest:
-    """The loops around the places of an op, and the ops for these."""
+    """The loops around the positions of an op's window, and the ops for these."""
 
     op: ir.Operation
     loops: Loops
-    places: Places
+    unrolling: Unrolling
     maps: Sequence[AffineMap]
     sizes: Mapping[str, Number]
     unused: frozenset[int]
     pieces: list[Piece] = field(default_factory=list)
 
     def around(
-        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+        self, position: Mapping[str, Number], state: Sequence[ir.Value], depth: int
     ) -> list[ir.Value]:
-        """Loops over what is not in `place`, and what they make of the destinations."""
-        rest = [dim for dim in self.places.looped if dim not in place]
+        """Build the loops whose numbers `position` lacks; return the new destinations."""
+        rest = [dim for dim in self.unrolling.looped if dim not in position]
         if not rest:
-            return self._within(place, state, depth)
+            return self._within(position, state, depth)
         dim, size = rest[0], self.sizes[rest[0]]
         if size == 1:
-            return self.around({**place, dim: 0}, state, depth)
+            return self.around({**position, dim: 0}, state, depth)
         carried = list(state) if self.op.results else []
         loop = scf.ForOp(value_of(0), value_of(size), value_of(1), carried)
         with ir.InsertionPoint(loop.body):
-            here = {**place, dim: as_number(loop.induction_variable)}
-            inner = self.around(here, list(loop.inner_iter_args) or state, depth + 1)
+            inner_position = {**position, dim: as_number(loop.induction_variable)}
+            inner = self.around(inner_position, list(loop.inner_iter_args) or state, depth + 1)
             scf.YieldOp(inner if carried else [])
         return list(loop.results) or list(state)
 
     def _within(
-        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+        self, position: Mapping[str, Number], state: Sequence[ir.Value], depth: int
     ) -> list[ir.Value]:
         values = list(state)
-        for unrolled_ in self.places:
+        for numbers in self.unrolling:
             conditions = [
                 (number, self.sizes[dim])
-                for dim, number in unrolled_.items()
+                for dim, number in numbers.items()
                 if not isinstance(self.sizes[dim], int)
             ]
-            here = {**place, **unrolled_}
+            inner_position = {**position, **numbers}
             if conditions:
-                op, values = self._guarded(here, values, conditions)
+                op, values = self._guarded(inner_position, values, conditions)
             else:
-                op, values = self._built(here, values)
+                op, values = self._built(inner_position, values)
             self.pieces.append(Piece(op, depth + bool(conditions)))
         return values
 
     def _guarded(
         self,
-        place: Mapping[str, Number],
+        position: Mapping[str, Number],
         state: Sequence[ir.Value],
         conditions: Sequence[tuple[int, Number]],
     ) -> tuple[ir.Operation, list[ir.Value]]:
-        """The op for a place that there is only where its numbers are below these sizes."""
+        """Build the op for a position that exists only if its numbers are below sizes."""
         tests = [
             arith.CmpIOp(arith.CmpIPredicate.slt, value_of(number), value_of(size)).result
             for number, size in conditions
         ]
-        holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
+        holds = reduce(lambda first, second: arith.AndIOp(first, second).result, tests)
         types = [value.type for value in state if self.op.results]
         choice = scf.IfOp(holds, types, has_else=bool(types))
         with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
-            made, new = self._built(place, state)
+            new_op, new = self._built(position, state)
             scf.YieldOp(new if types else [])
         if not types:
-            return made, list(state)
+            return new_op, list(state)
         with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
             scf.YieldOp(list(state))
-        return made, list(choice.results)
+        return new_op, list(choice.results)
 
     def _built(
-        self, place: Mapping[str, Number], state: Sequence[ir.Value]
+        self, position: Mapping[str, Number], state: Sequence[ir.Value]
     ) -> tuple[ir.Operation, list[ir.Value]]:
-        """The op for one place, at the insertion point, and what it makes of the destinations."""
+        """Build the op for one position at the insertion point; return it and the destinations."""
         values = [*list(self.op.operands)[: len(self.maps) - len(state)], *state]
-        slices = [self._slice(*each, place) for each in zip(values, self.maps, strict=True)]
+        slices = [self._slice(*pair, position) for pair in zip(values, self.maps, strict=True)]
         used = [number for number in range(len(values)) if number not in self.unused]
         operands = [slices[number].value() for number in used]
         results = len(self.op.results)
@@ -266,27 +268,29 @@ class _Nest:
         names = self.maps[0].dims
         kinds = [
             "reduction" if names.index(dim) in self.loops.reductions else "parallel"
-            for dim in self.places.kept
+            for dim in self.unrolling.kept
         ]
-        made = as_generic(
+        generic = as_generic(
             self.op,
             operands,
             types,
-            [self.places.left_of(self.maps[number]) for number in used],
+            [self.unrolling.remaining_map(self.maps[number]) for number in used],
             kinds,
             outputs=len(state),
             without=self.unused,
         )
-        self._settle_positions(made, names, place)
+        self._settle_positions(generic, names, position)
         if not results:
-            return made, list(state)
+            return generic, list(state)
         written = slices[len(slices) - len(state) :]
-        return made, [each.put(part) for each, part in zip(written, made.results, strict=True)]
+        return generic, [
+            slice_.put(part) for slice_, part in zip(written, generic.results, strict=True)
+        ]
 
-    def _slice(self, value: ir.Value, map_: AffineMap, place: Mapping[str, Number]) -> _Slice:
-        axes = axes_at(map_, place)
+    def _slice(self, value: ir.Value, map_: AffineMap, position: Mapping[str, Number]) -> _Slice:
+        axes = axes_at(map_, position)
         if axes is None:
-            raise ValueError(f"{map_} at {dict(place)} is no slice")
+            raise ValueError(f"{map_} at {dict(position)} is no slice")
         if not isinstance(value.type, ir.ShapedType):
             return _Slice(value, (), (), True)
         sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
@@ -300,19 +304,18 @@ class _Nest:
         return _Slice(value, tuple(axes), tuple(sizes), is_all)
 
     def _settle_positions(
-        self, made: ir.Operation, names: Sequence[str], place: Mapping[str, Number]
+        self, generic: ir.Operation, names: Sequence[str], position: Mapping[str, Number]
     ) -> None:
         """Let the body see the positions of the whole."""
-        body = made.regions[0].blocks[0]
-        for position in operations(made, {"linalg.index"}):
-            dim = names[ir.IntegerAttr(position.attributes["dim"]).value]
+        body = generic.regions[0].blocks[0]
+        for index_op in operations(generic, {"linalg.index"}):
+            dim = names[loop_of(index_op)]
             with ir.InsertionPoint.at_block_begin(body):
-                if dim in place:
-                    new = value_of(place[dim])
+                if dim in position:
+                    new = value_of(position[dim])
                 else:
-                    new = linalg.IndexOp(self.places.kept.index(dim)).result
-            position.operation.results[0].replace_all_uses_with(new)
-            position.operation.erase()
+                    new = linalg.IndexOp(self.unrolling.kept.index(dim)).result
+            replace_op(index_op, new)
 
 
 def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
@@ -330,20 +333,20 @@ def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[st
     return sizes | static
 
 
-def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> frozenset[int]:
-    """The inputs that the body does not read and that no loop is known by: shapes of windows."""
+def _unused(op: ir.Operation, unrolling: Unrolling, maps: Sequence[AffineMap]) -> frozenset[int]:
+    """Return the inputs that neither the body reads nor a loop needs: shapes of windows."""
     arguments = op.regions[0].blocks[0].arguments
     inputs = len(split_operands(op)[0])
-    left = [places.left_of(map_) for map_ in maps]
+    remaining = [unrolling.remaining_map(map_) for map_ in maps]
     unread: set[int] = set()
     for number in range(inputs):
-        others = {
+        other_dims = {
             dim
-            for other, map_ in enumerate(left)
+            for other, map_ in enumerate(remaining)
             if other != number and other not in unread
             for dim in map_.results
         }
-        if not list(arguments[number].uses) and others.issuperset(left[number].results):
+        if not list(arguments[number].uses) and other_dims.issuperset(remaining[number].results):
             unread.add(number)
     return frozenset(unread)
 
@@ -362,7 +365,7 @@ _MANY = 1 << 20
 
 @dataclass(frozen=True)
 class Axis:
-    """The part of one dimension of an operand that is read at one place.
+    """The part of one dimension of an operand that is read at one position.
 
     Attributes:
         dim: the loop dimension along which it is read; None where one element of it is read.
@@ -381,11 +384,11 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Places:
+class Unrolling:
     """The loops that are taken out of an op, so that the rest reads by plain dimensions.
 
         input  (n, oh + kh, 2 * ow + kw, c)     unrolled: kh, kw
-        place  kh = 0, kw = 2                   input (n, oh, ow, c), a slice of it from 0 and 2 on,
+        position  kh = 0, kw = 2                input (n, oh, ow, c), a slice of it from 0 and 2 on,
                                                 the second by steps of 2
 
     Attributes:
@@ -401,15 +404,15 @@ class Places:
     kept: tuple[str, ...]
 
     def __iter__(self) -> Iterator[dict[str, int]]:
-        """Yield the places that are unrolled, in the order of the loops."""
+        """Yield the positions that are unrolled, in the order of the loops."""
         for numbers in itertools.product(*map(range, self.counts)):
             yield dict(zip(self.dims, numbers, strict=True))
 
     def __len__(self) -> int:
         return math.prod(self.counts)
 
-    def left_of(self, map_: AffineMap) -> AffineMap:
-        """Return the rest of an indexing map; it is the same at every place."""
+    def remaining_map(self, map_: AffineMap) -> AffineMap:
+        """Return the rest of an indexing map; it is the same at every position."""
         axes = axes_at(map_, dict.fromkeys((*self.dims, *self.looped), 0)) or []
         read = tuple(AffineDim(axis.dim) for axis in axes if axis.dim is not None)
         return AffineMap(self.kept, (), read)
@@ -421,21 +424,21 @@ def is_plain(map_: AffineMap) -> bool:
     return all(isinstance(index, AffineDim) for index in dims) and len(set(dims)) == len(dims)
 
 
-def axes_at(map_: AffineMap, place: Mapping[str, Number]) -> list[Axis] | None:
-    """Return the axes of the slice that is read at a place; None where it is no slice."""
-    axes = [_axis(index, place) for index in map_.results]
+def axes_at(map_: AffineMap, position: Mapping[str, Number]) -> list[Axis] | None:
+    """Return the axes of the slice that is read at a position; None where it is no slice."""
+    axes = [_axis(index, position) for index in map_.results]
     read = [axis for axis in axes if axis is not None]
     dims = [axis.dim for axis in read if axis.dim is not None]
     return read if len(read) == len(axes) and len(set(dims)) == len(dims) else None
 
 
-def _axis(index: AffineExpr, place: Mapping[str, Number]) -> Axis | None:
+def _axis(index: AffineExpr, position: Mapping[str, Number]) -> Axis | None:
     constants: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(dim): number for dim, number in place.items() if isinstance(number, int)
+        AffineDim(dim): number for dim, number in position.items() if isinstance(number, int)
     }
     index = index.substitute(constants)
-    numbers: dict[AffineExpr, Number] = {AffineDim(dim): place[dim] for dim in place}
-    match [dim for dim in index.dims if dim not in place]:
+    numbers: dict[AffineExpr, Number] = {AffineDim(dim): position[dim] for dim in position}
+    match [dim for dim in index.dims if dim not in position]:
         case []:
             return Axis(None, index.evaluate(numbers))
         case [dim]:
@@ -446,17 +449,17 @@ def _axis(index: AffineExpr, place: Mapping[str, Number]) -> Axis | None:
     return None
 
 
-def places_of(
+def choose_unrolling(
     maps: Sequence[AffineMap],
     loops: Loops,
     most: Sequence[int],
     *,
     limit: int | None,
     looped: Collection[str] = (),
-) -> Places | None:
+) -> Unrolling | None:
     """Choose the loops without which all operands are read by plain dimensions.
 
-    Parallel loops are kept where they can be: each of their places writes its own slice of the
+    Parallel loops are kept where they can be: each of their positions writes its own slice of the
     result. Among the choices left, the one with the fewest copies is taken. The result is None
     where no choice leaves plain dimensions, or all make more copies than `limit`.
 
@@ -488,17 +491,17 @@ def places_of(
         return None
     _, chosen = best
     dims = () if limit is None else tuple(dim for dim in names if dim in chosen)
-    gone = {*chosen, *looped}
-    around = tuple(dim for dim in names if dim in gone and dim not in dims)
-    kept = tuple(dim for dim in names if dim not in gone)
-    return Places(dims, tuple(counts_of[dim] for dim in dims), around, kept)
+    removed = {*chosen, *looped}
+    around = tuple(dim for dim in names if dim in removed and dim not in dims)
+    remaining = tuple(dim for dim in names if dim not in removed)
+    return Unrolling(dims, tuple(counts_of[dim] for dim in dims), around, remaining)
 
 
 def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:
     """Return whether a dimension is part of a computed index, or is an index twice in a map."""
     return any(
         (dim in index.dims and not isinstance(index, AffineDim))
-        or [each for each in map_.results if each == AffineDim(dim)][1:]
+        or [result for result in map_.results if result == AffineDim(dim)][1:]
         for map_ in maps
         for index in map_.results
     )

@@ -122,32 +122,32 @@ class LaneSort:
         if self._is_looped and not self._is_total:
             types.append(ir.RankedTensorType.get([1], ir.IntegerType.get_signless(_PLACE)))
         scratch = [empty_like(type_, [self._size, self._block]) for type_ in types]
-        kept = {self._axis, self._rows}
-        outer = [axis for axis in range(len(self._shape)) if axis not in kept]
+        block_axes = {self._axis, self._rows}
+        outer = [axis for axis in range(len(self._shape)) if axis not in block_axes]
         blocks = (
             -(-rows // self._block)
             if isinstance(rows, int)
             else arith.divui(add(rows, self._block - 1), index(self._block))
         )
 
-        def block(places: list[Any], carried: list[Any]) -> list[Any]:
+        def block(indices: list[Any], carried: list[Any]) -> list[Any]:
             wholes, scratch = carried[:count], carried[count:]
             offsets: list[Any] = [0] * len(self._shape)
             sizes: list[Any] = [1] * len(self._shape)
-            for axis, place in zip(outer, places, strict=False):
-                offsets[axis] = place
+            for axis, offset in zip(outer, indices, strict=False):
+                offsets[axis] = offset
             sizes[self._axis], sizes[self._rows] = self._size, self._block
             last = index(sub(rows, self._block))
-            offsets[self._rows] = arith.minsi(mul(places[-1], self._block), last)
+            offsets[self._rows] = arith.minsi(mul(indices[-1], self._block), last)
 
             def tiles(tensors: Sequence[Any]) -> list[Any]:
-                return [extract_slice(each, offsets, sizes, set(outer)) for each in tensors]
+                return [extract_slice(value, offsets, sizes, set(outer)) for value in tensors]
 
             if not self._is_looped and not is_across:
                 sorted_ = self._columns(tiles(inputs), tiles(wholes))
             else:
                 order = [1, 0] if is_across else [0, 1]
-                filled = _moved(tiles(inputs), scratch, order) + _places(scratch[count:])
+                filled = _moved(tiles(inputs), scratch, order) + _element_positions(scratch[count:])
                 scratch = self._columns(filled, filled)
                 sorted_ = _moved(scratch, tiles(wholes), order)
             wholes = [
@@ -166,12 +166,15 @@ class LaneSort:
             lane = mul(number, self._lanes)
             if self._is_looped:
                 return self._loop(carried, lane)
-            places = [[index(at), lane] for at in range(self._size)]
-            held = [[read_vector(each, place, self._lanes) for each in inputs] for place in places]
+            positions = [[index(row), lane] for row in range(self._size)]
+            columns = [
+                [read_vector(source, position, self._lanes) for source in inputs]
+                for position in positions
+            ]
             for first, second in self._network():
-                held[first], held[second] = self._exchange(held[first], held[second])
-            for place, elements in zip(places, held, strict=True):
-                carried = write_vectors(elements, carried, place)
+                columns[first], columns[second] = self._exchange(columns[first], columns[second])
+            for position, elements in zip(positions, columns, strict=True):
+                carried = write_vectors(elements, carried, position)
             return carried
 
         return counted(0, self._block // self._lanes, into, some)
@@ -190,14 +193,19 @@ class LaneSort:
 
         def exchanges(number: Any, carried: list[Any]) -> list[Any]:
             rows = [
-                arith.index_castui(ir.IndexType.get(), tensor.extract(table, [number, index(at)]))
-                for at in range(2 * _UNROLL)
+                arith.index_castui(
+                    ir.IndexType.get(), tensor.extract(table, [number, index(column)])
+                )
+                for column in range(2 * _UNROLL)
             ]
             for pair in zip(rows[::2], rows[1::2], strict=True):
-                places = [[row, lane] for row in pair]
-                held = [[read_vector(each, at, self._lanes) for each in carried] for at in places]
-                for place, elements in zip(places, exchange(*held), strict=True):
-                    carried = write_vectors(elements, carried, place)
+                positions = [[row, lane] for row in pair]
+                columns = [
+                    [read_vector(source, position, self._lanes) for source in carried]
+                    for position in positions
+                ]
+                for position, elements in zip(positions, exchange(*columns), strict=True):
+                    carried = write_vectors(elements, carried, position)
             return carried
 
         return counted(0, len(rounds), tensors, exchanges)
@@ -209,7 +217,7 @@ class LaneSort:
         return swapped(self._comes_before(second, first), first, second)
 
     def _by_place(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the same where the last of the elements are places."""
+        """Exchange elements whose last values are positions; lower ones win ties."""
         *first_elements, first_place = first
         *second_elements, second_place = second
         is_behind = self._comes_before(second_elements, first_elements)
@@ -228,13 +236,13 @@ def _moved(tensors: Sequence[Any], into: Sequence[Any], order: Sequence[int]) ->
     return [transposed(value, init, order) for value, init in zip(tensors, into, strict=False)]
 
 
-def _places(tensors: Sequence[Any]) -> list[Any]:
-    """Tensors of places along the first dimension."""
+def _element_positions(tensors: Sequence[Any]) -> list[Any]:
+    """Build tensors of positions along the first dimension."""
 
-    def place(arguments: Sequence[Any]) -> Any:
+    def position_of(arguments: Sequence[Any]) -> Any:
         return arith.index_cast(arguments[0].type, linalg.IndexOp(0).result)
 
-    return [parallel_generic([], each, [], place) for each in tensors]
+    return [parallel_generic([], init, [], position_of) for init in tensors]
 
 
 def swapped(
@@ -265,20 +273,20 @@ def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:
 def _neighbours(size: int) -> Iterator[tuple[int, int]]:
     """Yield exchanges of neighbours that sort: each element sinks past those before it."""
     for last in range(1, size):
-        for at in range(last, 0, -1):
-            yield at - 1, at
+        for second in range(last, 0, -1):
+            yield second - 1, second
 
 
 def _merges(size: int) -> Iterator[tuple[int, int]]:
-    """Batcher's odd-even merges, https://doi.org/10.1145/1468075.1468121, for any size."""
+    """Yield Batcher's odd-even merges, https://doi.org/10.1145/1468075.1468121, for any size."""
     run = 1
     while run < size:
         step = run
         while step:
             for start in range(step % run, size - step, 2 * step):
-                for at in range(start, min(start + step, size - step)):
-                    if at // (2 * run) == (at + step) // (2 * run):
-                        yield at, at + step
+                for first in range(start, min(start + step, size - step)):
+                    if first // (2 * run) == (first + step) // (2 * run):
+                        yield first, first + step
             step //= 2
         run *= 2
 
@@ -299,20 +307,20 @@ def width_in_vectors(type_: Any) -> int:
     return {"f32": 32, "f64": 64, "index": 64}.get(str(type_), 0)
 
 
-def read_vector(source: Any, place: Sequence[Any], lanes: int) -> Any:
+def read_vector(source: Any, position: Sequence[Any], lanes: int) -> Any:
     """Return `lanes` elements of a row of a tensor, all in bounds."""
     type_ = ir.VectorType.get([lanes], source.type.element_type)
-    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
+    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(position), 1))
     none = constant(source.type.element_type, 0)
-    return vector.TransferReadOp(type_, source, place, along, none, in_bounds=[True]).result
+    return vector.TransferReadOp(type_, source, position, along, none, in_bounds=[True]).result
 
 
-def write_vectors(values: Sequence[Any], into: Sequence[Any], place: Sequence[Any]) -> list[Any]:
-    """Vectors put into rows of tensors, one each, at one place."""
-    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
+def write_vectors(values: Sequence[Any], into: Sequence[Any], position: Sequence[Any]) -> list[Any]:
+    """Write a vector into a row of each tensor, all at one position."""
+    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(position), 1))
     return [
-        vector.TransferWriteOp(each.type, value, each, place, along, in_bounds=[True]).result
-        for value, each in zip(values, into, strict=True)
+        vector.TransferWriteOp(target.type, value, target, position, along, in_bounds=[True]).result
+        for value, target in zip(values, into, strict=True)
     ]
 
 
@@ -321,8 +329,8 @@ def on_vectors(block: Any, values: Sequence[Any], lanes: int) -> Any:
 
     A value may be None where the block does not read it.
     """
-    known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
+    replacements: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
     *ops, last = (op.operation for op in block.operations)
     for op in ops:
-        known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
-    return as_row(known[last.operands[0]], lanes)
+        replacements.update(zip(op.results, on_rows(op, op.operands, replacements), strict=True))
+    return as_row(replacements[last.operands[0]], lanes)

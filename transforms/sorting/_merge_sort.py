@@ -38,7 +38,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     inlined,
     insert_slice,
     nest,
-    size_of,
+    sizes_of,
     sub,
 )
 
@@ -71,7 +71,7 @@ class MergeSort:
         return not (isinstance(self._size, int) and self._size <= BLOCK)
 
     def sort(self, rows: Sequence[Any], spare: Sequence[Any]) -> list[Any]:
-        """Rows sorted in place, with the help of others of their length; both, as they are then."""
+        """Sort rows in place with spare rows of their length; return both."""
         rows = self._blocks(rows)
         if not self.needs_spare:
             return [*rows]
@@ -106,14 +106,14 @@ class MergeSort:
     def _passes(self, both: list[Any], blocks: Any, top: Any, run: Any, pairs: Any) -> list[Any]:
         """Sort a run of level `top`, whose runs are sorted `2 * pairs` levels further down."""
 
-        def there_and_back(number: Any, carried: list[Any]) -> list[Any]:
-            here, there = carried[: self._count], carried[self._count :]
+        def pass_pair(number: Any, carried: list[Any]) -> list[Any]:
+            rows, spare = carried[: self._count], carried[self._count :]
             depth = arith.shli(sub(pairs, number), index(1))
-            there = self._level(here, there, blocks, top, run, depth)
-            here = self._level(there, here, blocks, top, run, sub(depth, 1))
-            return [*here, *there]
+            spare = self._level(rows, spare, blocks, top, run, depth)
+            rows = self._level(spare, rows, blocks, top, run, sub(depth, 1))
+            return [*rows, *spare]
 
-        return counted(0, pairs, both, there_and_back)
+        return counted(0, pairs, both, pass_pair)
 
     def _blocks(self, rows: Sequence[Any]) -> list[Any]:
         size: Any = self._size
@@ -134,14 +134,16 @@ class MergeSort:
         """Sort a few elements in registers: each sinks past all neighbours that it may pass."""
         if length < 2:
             return rows
-        places = [index(add(start, offset)) for offset in range(length)]
-        held = [[tensor.extract(row, [place]) for row in rows] for place in places]
+        positions = [index(add(start, offset)) for offset in range(length)]
+        values = [[tensor.extract(row, [position]) for row in rows] for position in positions]
         for last in range(1, length):
-            for at in range(last, 0, -1):
-                held[at - 1], held[at] = self._exchanged(held[at - 1], held[at])
+            for second in range(last, 0, -1):
+                values[second - 1], values[second] = self._exchanged(
+                    values[second - 1], values[second]
+                )
         for number in range(len(rows)):
-            for place, elements in zip(places, held, strict=True):
-                rows[number] = tensor.insert(elements[number], rows[number], [place])
+            for position, elements in zip(positions, values, strict=True):
+                rows[number] = tensor.insert(elements[number], rows[number], [position])
         return rows
 
     def _rest(self, rows: list[Any], start: Any) -> list[Any]:
@@ -149,12 +151,14 @@ class MergeSort:
 
         def sink(last: Any, carried: list[Any]) -> list[Any]:
             def step(number: Any, inner: list[Any]) -> list[Any]:
-                at = sub(last, number)
-                places = [sub(at, 1), at]
-                pair = [[tensor.extract(row, [place]) for row in inner] for place in places]
+                upper = sub(last, number)
+                positions = [sub(upper, 1), upper]
+                pair = [
+                    [tensor.extract(row, [position]) for row in inner] for position in positions
+                ]
                 pair = list(self._exchanged(*pair))
-                for place, elements in zip(places, pair, strict=True):
-                    inner = self._stored(elements, inner, place)
+                for position, elements in zip(positions, pair, strict=True):
+                    inner = self._stored(elements, inner, position)
                 return inner
 
             return counted(0, sub(last, start), carried, step)
@@ -170,7 +174,7 @@ class MergeSort:
         return inlined(self._comparator, elements)[0]
 
     def _level(
-        self, here: list[Any], there: list[Any], blocks: Any, top: Any, run: Any, depth: Any
+        self, source: list[Any], target: list[Any], blocks: Any, top: Any, run: Any, depth: Any
     ) -> list[Any]:
         """Merge pairs of runs, `depth` levels below a run of level `top`."""
         level = add(top, depth)
@@ -183,10 +187,10 @@ class MergeSort:
         def pair(number: Any, carried: list[Any]) -> list[Any]:
             first = arith.shli(number, index(1))
             start, middle, end = (boundary(add(first, offset)) for offset in range(3))
-            return self._merged(here, carried, start, middle, end)
+            return self._merged(source, carried, start, middle, end)
 
-        first, stop = (arith.shli(each, above) for each in (run, add(run, 1)))
-        return counted(first, stop, there, pair)
+        first, stop = (arith.shli(number, above) for number in (run, add(run, 1)))
+        return counted(first, stop, target, pair)
 
     def _merged(
         self, source: list[Any], target: list[Any], start: Any, middle: Any, end: Any
@@ -196,11 +200,11 @@ class MergeSort:
 
         def step(number: Any, carried: list[Any]) -> list[Any]:
             left, right, left_end, right_end, *written = carried
-            taken, is_right = self._taken(source, left, right, is_last=False)
-            written = self._stored(taken, written, add(start, number))
+            elements, is_right = self._next_element(source, left, right, is_last=False)
+            written = self._stored(elements, written, add(start, number))
             left, right = _advanced(left, right, is_right, 1)
-            taken, is_left = self._taken(source, left_end, right_end, is_last=True)
-            written = self._stored(taken, written, sub(last, number))
+            elements, is_left = self._next_element(source, left_end, right_end, is_last=True)
+            written = self._stored(elements, written, sub(last, number))
             right_end, left_end = _advanced(right_end, left_end, is_left, -1)
             return [left, right, left_end, right_end, *written]
 
@@ -218,31 +222,32 @@ class MergeSort:
             )
         )
 
-        def remaining(place: Any, carried: list[Any]) -> list[Any]:
+        def remaining(position: Any, carried: list[Any]) -> list[Any]:
             left, right, *written = carried
             has_left = compare("sle", left, left_end)
             has_right = compare("sle", right, right_end)
-            # Where a run has none left, any place will do to read from.
-            places = arith.minsi(left, last), arith.minsi(right, last)
+            # A run without elements left may be read from anywhere.
+            heads = arith.minsi(left, last), arith.minsi(right, last)
             right_one, left_one = (
-                [tensor.extract(row, [at]) for row in source] for at in reversed(places)
+                [tensor.extract(row, [head]) for row in source] for head in reversed(heads)
             )
             taken_right = self._comes_before(right_one, left_one)
             is_right = arith.select(has_left, arith.andi(has_right, taken_right), has_right)
-            at = arith.select(is_right, right, left)
-            written = self._stored([tensor.extract(row, [at]) for row in source], written, place)
+            head = arith.select(is_right, right, left)
+            elements = [tensor.extract(row, [head]) for row in source]
+            written = self._stored(elements, written, position)
             return [*_advanced(left, right, is_right, 1), *written]
 
         return counted(first, stop, [left, right, *written], remaining)[2:]
 
-    def _taken(
+    def _next_element(
         self, source: list[Any], left: Any, right: Any, *, is_last: bool
     ) -> tuple[list[Any], Any]:
         """Return the one of two elements that comes first, or last, and whether the right is first.
 
         Of equal elements the left one comes first.
         """
-        a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
+        a, b = ([tensor.extract(row, [position]) for row in source] for position in (left, right))
         is_right_first = self._comes_before(b, a)
         left_one, right_one = (left, a), (right, b)
         pair = (left_one, right_one) if is_last else (right_one, left_one)
@@ -252,21 +257,21 @@ class MergeSort:
         self,
         source: list[Any],
         condition: Any,
-        one: tuple[Any, list[Any]],
-        other: tuple[Any, list[Any]],
+        first: tuple[Any, list[Any]],
+        second: tuple[Any, list[Any]],
     ) -> list[Any]:
         """Choose one of two elements; those that the comparator does not read are read after it."""
-        at = arith.select(condition, one[0], other[0])
+        position = arith.select(condition, first[0], second[0])
         return [
-            arith.select(condition, one[1][number], other[1][number])
+            arith.select(condition, first[1][number], second[1][number])
             if is_key
-            else tensor.extract(source[number], [at])
+            else tensor.extract(source[number], [position])
             for number, is_key in enumerate(self._is_key)
         ]
 
-    def _stored(self, elements: Sequence[Any], rows: Sequence[Any], place: Any) -> list[Any]:
+    def _stored(self, elements: Sequence[Any], rows: Sequence[Any], position: Any) -> list[Any]:
         return [
-            tensor.insert(element, row, [index(place)])
+            tensor.insert(element, row, [index(position)])
             for element, row in zip(elements, rows, strict=True)
         ]
 
@@ -325,7 +330,7 @@ class RowSelect:
 
     Args:
         comparator: a block of two elements (a, b) of each tensor that yields whether a comes first.
-        given: the tensors.
+        inputs: the tensors.
         few: at least 1.
     """
 
@@ -335,9 +340,7 @@ class RowSelect:
         self._few = few
         self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, 1 << (few - 1).bit_length()))
         self._room = 2 * few + 2 * self._chunk
-        *self._outer, self._size = (
-            size_of(inputs[0], axis) for axis in range(ir.ShapedType(inputs[0].type).rank)
-        )
+        *self._outer, self._size = sizes_of(inputs[0])
         self._is_key = _are_read(comparator)
         widths = [
             width_in_vectors(ir.ShapedType(value.type).element_type)
@@ -351,15 +354,17 @@ class RowSelect:
     def select(self) -> list[Any]:
         """Return the first of all rows, as new tensors."""
         count = len(self._inputs)
-        results = [empty_like(each.type, [*self._outer, self._few]) for each in self._inputs]
-        scratch = [empty_like(each.type, [self._room]) for each in [*self._inputs] * 2]
+        results = [empty_like(value.type, [*self._outer, self._few]) for value in self._inputs]
+        scratch = [empty_like(value.type, [self._room]) for value in [*self._inputs] * 2]
 
-        def row(places: list[Any], carried: list[Any]) -> list[Any]:
-            wholes, buffers, spare = (carried[at : at + count] for at in (0, count, 2 * count))
-            first, outer = [*places, 0], [1] * len(self._outer)
+        def row(indices: list[Any], carried: list[Any]) -> list[Any]:
+            wholes, buffers, spare = (
+                carried[start : start + count] for start in (0, count, 2 * count)
+            )
+            first, outer = [*indices, 0], [1] * len(self._outer)
             inputs = [
-                extract_slice(each, first, [*outer, self._size], range(len(outer)))
-                for each in self._inputs
+                extract_slice(value, first, [*outer, self._size], range(len(outer)))
+                for value in self._inputs
             ]
             buffers, spare = self._first_of(inputs, buffers, spare)
             sizes = [*outer, self._few]
@@ -378,19 +383,21 @@ class RowSelect:
         count = len(inputs)
         size = self._size
         is_full = constant(ir.IntegerType.get_signless(1), 0)
-        # Until the buffer was full all are taken, whatever they are compared with.
-        limits = [constant(ir.ShapedType(each.type).element_type, 0) for each in buffers]
+        # All elements are taken until the buffer is full: these limits are never compared.
+        limits = [constant(ir.ShapedType(buffer.type).element_type, 0) for buffer in buffers]
 
         def chunk(number: Any, carried: list[Any]) -> list[Any]:
-            taken, is_full, *rest = carried
+            filled, is_full, *rest = carried
             limits, both = rest[:count], rest[count:]
             start = arith.muli(number, index(self._chunk))
             end = arith.minsi(add(start, self._chunk), index(size))
             buffers, spare = both[:count], both[count:]
-            taken, *buffers = self._taken(inputs, start, end, is_full, limits, [taken, *buffers])
-            state = [taken, is_full, *limits, *buffers, *spare]
+            filled, *buffers = self._append_chunk(
+                inputs, start, end, is_full, limits, [filled, *buffers]
+            )
+            state = [filled, is_full, *limits, *buffers, *spare]
             # One place sorts: behind the last chunk, too.
-            is_nearly_full = compare("sgt", taken, self._room - self._chunk)
+            is_nearly_full = compare("sgt", filled, self._room - self._chunk)
             is_done = arith.ori(is_nearly_full, compare("eq", end, size))
             return either(is_done, lambda: self._dropped(state), lambda: state, state)
 
@@ -400,16 +407,16 @@ class RowSelect:
         return rest[count : 2 * count], rest[2 * count :]
 
     def _dropped(self, state: Sequence[Any]) -> list[Any]:
-        """All but the few dropped; the last of them is the limit from now on."""
+        """Drop all but the few; the last of them is the next limit."""
         count = len(self._inputs)
-        taken, is_full, *rest = state
-        both = MergeSort(self._comparator, count, taken).sort(
+        filled, is_full, *rest = state
+        both = MergeSort(self._comparator, count, filled).sort(
             rest[count : 2 * count], rest[2 * count :]
         )
-        limits = [tensor.extract(each, [index(self._few - 1)]) for each in both[:count]]
+        limits = [tensor.extract(buffer, [index(self._few - 1)]) for buffer in both[:count]]
         return [index(self._few), constant(is_full.type, 1), *limits, *both]
 
-    def _taken(
+    def _append_chunk(
         self,
         inputs: Sequence[Any],
         start: Any,
@@ -420,40 +427,40 @@ class RowSelect:
     ) -> list[Any]:
         """Append the elements of a chunk that come before the limit to the buffers."""
 
-        def one(place: Any, carried: list[Any]) -> list[Any]:
-            taken, *buffers = carried
-            elements = [tensor.extract(each, [place]) for each in inputs]
-            pairs = [each for pair in zip(elements, limits, strict=True) for each in pair]
+        def append(position: Any, carried: list[Any]) -> list[Any]:
+            filled, *buffers = carried
+            elements = [tensor.extract(row, [position]) for row in inputs]
+            pairs = [element for pair in zip(elements, limits, strict=True) for element in pair]
             (is_before,) = inlined(self._comparator, pairs)
             is_taken = arith.select(is_full, is_before, constant(is_before.type, 1))
-            # What is not taken is written over by the next one.
+            # The next element overwrites one that is not taken.
             buffers = [
-                tensor.insert(element, buffer, [taken])
+                tensor.insert(element, buffer, [filled])
                 for element, buffer in zip(elements, buffers, strict=True)
             ]
-            return [add(taken, arith.select(is_taken, index(1), index(0))), *buffers]
+            return [add(filled, arith.select(is_taken, index(1), index(0))), *buffers]
 
         if self._lanes == 1:
-            return counted(start, end, carried, one)
+            return counted(start, end, carried, append)
         lanes = self._lanes
         whole = arith.divui(sub(end, start), index(lanes))
 
         def some(number: Any, carried: list[Any]) -> list[Any]:
             first = add(start, arith.muli(number, index(lanes)))
             pairs: list[Any] = []
-            for each, limit, is_key in zip(inputs, limits, self._is_key, strict=True):
+            for source, limit, is_key in zip(inputs, limits, self._is_key, strict=True):
                 if not is_key:
                     pairs += [None, None]
                     continue
-                row = read_vector(each, [first], lanes)
+                row = read_vector(source, [first], lanes)
                 pairs += [row, vector.broadcast(row.type, limit)]
             are_before = on_vectors(self._comparator, pairs, lanes)
             is_any = vector.reduction(is_full.type, vector.CombiningKind.OR, are_before)
             is_taken = arith.select(is_full, is_any, constant(is_full.type, 1))
             stop = add(first, lanes)
             return either(
-                is_taken, lambda: counted(first, stop, carried, one), lambda: carried, carried
+                is_taken, lambda: counted(first, stop, carried, append), lambda: carried, carried
             )
 
         carried = counted(0, whole, carried, some)
-        return counted(add(start, arith.muli(whole, index(lanes))), end, carried, one)
+        return counted(add(start, arith.muli(whole, index(lanes))), end, carried, append)

@@ -79,11 +79,11 @@ class RadixSort:
             spare: as many rows, of the same length.
             table: a tensor of `table_size` indices.
         """
-        *others, last = self._words
+        *higher, last = self._words
         table = self._occurrences(last, inputs, table, last.digits)
         carried = self._first(last, inputs, rows, spare, table)
         carried = self._pairs(last, 2 - last.digits % 2, last.digits, carried)
-        for word in reversed(others):
+        for word in reversed(higher):
             *buffers, table = carried
             digits = word.digits + word.digits % 2  # one may be 0 in all
             table = self._occurrences(word, buffers[: self._count], table, digits)
@@ -94,8 +94,8 @@ class RadixSort:
         """Count each digit's occurrences in the table, those of the least digit first."""
         none = linalg.fill(index(0), outs=[table])
 
-        def element(place: Any, carried: list[Any]) -> list[Any]:
-            value = self._word(word, source, place)
+        def element(position: Any, carried: list[Any]) -> list[Any]:
+            value = self._word(word, source, position)
             (table,) = carried
             for number in range(digits):
                 slot = self._slot(value, number)
@@ -113,14 +113,14 @@ class RadixSort:
         def pair(number: Any, carried: list[Any]) -> list[Any]:
             first = add(mul(number, 2), begin)
             *buffers, table = carried
-            here, there = buffers[: self._count], buffers[self._count :]
+            rows, spare = buffers[: self._count], buffers[self._count :]
 
             def passes() -> list[Any]:
-                moved, counts = self._moved(word, here, there, table, first)
-                back, counts = self._moved(word, moved, here, counts, add(first, 1))
+                moved, counts = self._moved(word, rows, spare, table, first)
+                back, counts = self._moved(word, moved, rows, counts, add(first, 1))
                 return [*back, *moved, counts]
 
-            is_one = self._is_one(word, here, table, [first, add(first, 1)])
+            is_one = self._is_one(word, rows, table, [first, add(first, 1)])
             return either(is_one, lambda: carried, passes, carried)
 
         return counted(0, (end - begin) // 2, carried, pair)
@@ -145,9 +145,9 @@ class RadixSort:
             return [*moved, counts]
 
         is_one = self._is_one(word, inputs, table, range(len(targets)))
-        others = [*buffers[self._count :], table]
+        untouched = [*buffers[self._count :], table]
         *moved, table = either(
-            is_one, lambda: [*copied(inputs, rows), *others], passes, [*buffers, table]
+            is_one, lambda: [*copied(inputs, rows), *untouched], passes, [*buffers, table]
         )
         return [*moved, *spare[len(moved) - self._count :], table]
 
@@ -169,21 +169,21 @@ class RadixSort:
         last = sub(self._size, 1)
 
         def begin(number: Any, carried: list[Any]) -> list[Any]:
-            place, table = carried
+            position, table = carried
             slot = add(first, number)
             occurs = tensor.extract(table, [slot])
-            return [add(place, occurs), tensor.insert(place, table, [slot])]
+            return [add(position, occurs), tensor.insert(position, table, [slot])]
 
         table = counted(0, _DIGITS, [index(0), table], begin)[1]
 
         def move(number: Any, carried: list[Any]) -> list[Any]:
             *target, table = carried
             slot = self._slot(self._word(word, source, number), digit)
-            place = tensor.extract(table, [slot])
-            table = tensor.insert(add(place, 1), table, [slot])
-            place = arith.minui(place, index(last))
+            position = tensor.extract(table, [slot])
+            table = tensor.insert(add(position, 1), table, [slot])
+            position = arith.minui(position, index(last))
             moved = [
-                tensor.insert(tensor.extract(row, [number]), into, [place])
+                tensor.insert(tensor.extract(row, [number]), into, [position])
                 for row, into in zip(source, target, strict=True)
             ]
             return [*moved, table]
@@ -191,8 +191,8 @@ class RadixSort:
         *moved, table = counted(0, self._size, [*target, table], move)
         return moved, table
 
-    def _word(self, word: _Word, rows: Sequence[Any], place: Any) -> Any:
-        return word.of(self._comparator, [tensor.extract(row, [place]) for row in rows])
+    def _word(self, word: _Word, rows: Sequence[Any], position: Any) -> Any:
+        return word.of(self._comparator, [tensor.extract(row, [position]) for row in rows])
 
     def _slot(self, value: Any, digit: Any) -> Any:
         """Return the slot of the table where a digit of a word is counted."""
@@ -298,8 +298,8 @@ class SortKey:
 
         Elements that are equal in the order have equal keys.
         """
-        known = dict(zip(list(block.arguments)[::2], elements, strict=True))
-        key = computed_anew(self.value, block, known)
+        replacements = dict(zip(list(block.arguments)[::2], elements, strict=True))
+        key = computed_anew(self.value, block, replacements)
         is_float = isinstance(key.type, ir.FloatType)
         key = self._of_float(key) if is_float else self._of_integer(key)
         return negated(key) if self.is_descending else key
@@ -415,12 +415,14 @@ class _Reader:
         if not op.name.startswith(_PURE) or len(op.results) != 1 or len(op.regions):
             return None
         operands = [self._form(operand) for operand in op.operands]
-        known = [form for form in operands if form is not None]
-        if len(known) != len(operands):
+        read = [form for form in operands if form is not None]
+        if len(read) != len(operands):
             return None
-        attributes = tuple((name, str(each)) for name, each in sorted(op.attributes.items()))
-        form = (op.name, str(value.type), attributes, *(number for number, _ in known))
-        return self._number(form), frozenset[int]().union(*(sides for _, sides in known))
+        attributes = tuple(
+            (name, str(attribute)) for name, attribute in sorted(op.attributes.items())
+        )
+        form = (op.name, str(value.type), attributes, *(number for number, _ in read))
+        return self._number(form), frozenset[int]().union(*(sides for _, sides in read))
 
     def _number(self, form: Any) -> int:
         return self._numbers.setdefault(form, len(self._numbers))
@@ -437,7 +439,9 @@ class _Reader:
         op = self._makers[value]
         compared = self._compared(op)
         if compared is not None:
-            return _relates(_predicate(op).upper(), _seen(state[compared[0]], *compared[1:]))
+            return _relates(
+                _predicate(op).upper(), _case_of_sides(state[compared[0]], *compared[1:])
+            )
         operands = [self._holds(operand, state) for operand in op.operands]
         match op.name:
             case "arith.andi":
@@ -465,12 +469,12 @@ class _Reader:
         return None
 
     def _first(
-        self, result: Any, fixed: _State, form: int, others: Sequence[int]
+        self, result: Any, fixed: _State, form: int, other_forms: Sequence[int]
     ) -> SortKey | None:
         """Return a form as the key that decides wherever it is not equal; None if it does not."""
         states = [
-            dict(zip(others, cases, strict=True))
-            for cases in itertools.product(*map(self._cases, others))
+            dict(zip(other_forms, cases, strict=True))
+            for cases in itertools.product(*map(self._cases, other_forms))
         ]
 
         def column(case: int) -> list[bool]:
@@ -485,7 +489,7 @@ class _Reader:
         is_nan_last = True
         if _BOTH_NAN in self._cases(form):
             left, right = set(column(_LEFT_NAN)), set(column(_RIGHT_NAN))
-            # Where neither comes first, there is no order with NaN: any will do.
+            # NaN is unordered where neither side comes first: either end will do.
             if left != right:
                 if len(left) != 1 or len(right) != 1 or column(_BOTH_NAN) != column(_EQUAL):
                     return None
@@ -493,7 +497,7 @@ class _Reader:
         return SortKey(self._firsts[form], True in signs, greater == {True}, is_nan_last)
 
 
-def _seen(case: int, left: int, right: int) -> int:
+def _case_of_sides(case: int, left: int, right: int) -> int:
     """Return a case as a comparison of these elements, left and right, sees it."""
     if left != right:
         return _SWAPPED[case] if left else case

@@ -43,6 +43,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     insert_slice,
     nest,
     size_of,
+    sizes_of,
     transposed,
 )
 from linalg_ext.transforms.ir_utils.walking import lowering_pass
@@ -59,8 +60,7 @@ OP = "linalg_ext.sort"
 def lower_sort(op: ir.Operation) -> list[Any]:
     """Lower linalg_ext.sort to loops that merge, or go by digits."""
     view = Sort.of(op)
-    rank = ir.ShapedType(view.inputs[0].type).rank
-    shape = [size_of(view.inputs[0], axis) for axis in range(rank)]
+    shape = sizes_of(view.inputs[0])
     demands = Demands(f"{OP}: the inputs and the destinations are of other shapes")
     for value in (*view.inputs[1:], *view.inits):
         for axis, size in enumerate(shape):
@@ -89,8 +89,8 @@ def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
         return _rows(view, view.inputs, view.inits)
     # Along another dimension neighbours in a row are far apart in memory.
     inputs, sizes = _with_rows_last(view, shape)
-    found = _rows(view, inputs, [empty_like(value.type, sizes) for value in inputs])
-    return _moved_back(view, found, view.inits)
+    sorted_ = _rows(view, inputs, [empty_like(value.type, sizes) for value in inputs])
+    return _moved_back(view, sorted_, view.inits)
 
 
 def _selected(view: Sort, shape: Sequence[Any], count: int) -> list[Any]:
@@ -98,9 +98,9 @@ def _selected(view: Sort, shape: Sequence[Any], count: int) -> list[Any]:
     if view.dimension == len(shape) - 1:
         return RowSelect(view.comparator, view.inputs, count).select()
     inputs, _ = _with_rows_last(view, shape)
-    found = RowSelect(view.comparator, inputs, count).select()
+    firsts = RowSelect(view.comparator, inputs, count).select()
     sizes = [count if axis == view.dimension else size for axis, size in enumerate(shape)]
-    return _moved_back(view, found, (empty_like(value.type, sizes) for value in found))
+    return _moved_back(view, firsts, (empty_like(value.type, sizes) for value in firsts))
 
 
 def _with_rows_last(view: Sort, shape: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -122,21 +122,21 @@ def _rows_last(dimension: int, rank: int) -> list[int]:
 
 
 def _rows(view: Sort, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-    *outer, size = (size_of(inputs[0], axis) for axis in range(inputs[0].type.rank))
+    *outer, size = sizes_of(inputs[0])
     count = len(inputs)
     sorter = _RowSort(view.comparator, count, size)
     if sorter.is_in_place:
         into = copied(inputs, into)
     scratch = sorter.scratch(inputs)
 
-    def row(places: list[Any], carried: list[Any]) -> list[Any]:
+    def row(indices: list[Any], carried: list[Any]) -> list[Any]:
         wholes, scratch = carried[:count], carried[count:]
-        first, sizes = [*places, 0], [*[1] * len(outer), size]
+        first, sizes = [*indices, 0], [*[1] * len(outer), size]
 
         def rows_of(tensors: Sequence[Any]) -> list[Any]:
             if not outer:
                 return list(tensors)
-            return [extract_slice(each, first, sizes, range(len(outer))) for each in tensors]
+            return [extract_slice(value, first, sizes, range(len(outer))) for value in tensors]
 
         rows = rows_of(wholes)
         results = sorter.sort(rows if sorter.is_in_place else rows_of(inputs), rows, scratch)

@@ -13,7 +13,7 @@ from linalg_ext.transforms.ir_utils.walking import replace_operands
 _NAME = "linalg_ext.apart"
 
 
-def run_apart(
+def run_alone(
     op: ir.Operation,
     pipeline: str,
     finish: Callable[[ir.Operation], object] | None = None,
