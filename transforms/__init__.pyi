@@ -21,12 +21,10 @@ from linalg_ext.transforms import rewrites as rewrites
 from linalg_ext.transforms import schedules as schedules
 from linalg_ext.transforms import sorting as sorting
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate_in_memory as accumulate_in_memory
-from linalg_ext.transforms.memory.advise_huge_pages import advise_huge_pages as advise_huge_pages
 from linalg_ext.transforms.schedules.buffers import allocate as allocate
 from linalg_ext.transforms.schedules.buffers import bufferize as bufferize
 from linalg_ext.transforms.rewrites.call_libraries import call_libraries as call_libraries
 from linalg_ext.transforms.schedules.lowering import call_library as call_library
-from linalg_ext.transforms.codegen.vectorization.carry_prefixes import carry_prefixes as carry_prefixes
 from linalg_ext.transforms.rewrites.categorize import categorize as categorize
 from linalg_ext.transforms.checks.check_accesses import check_accesses as check_accesses
 from linalg_ext.transforms.memory.check_allocations import check_allocations as check_allocations
@@ -47,7 +45,6 @@ from linalg_ext.transforms.numerics.expand_math import expand_math as expand_mat
 from linalg_ext.transforms.numerics.expand_narrow_floats import expand_narrow_floats as expand_narrow_floats
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import expand_vector_math as expand_vector_math
 from linalg_ext.transforms.schedules.finer import finer as finer
-from linalg_ext.transforms.llvm.finish_functions import finish_functions as finish_functions
 from linalg_ext.transforms.rewrites.fold_broadcasts import fold_broadcasts as fold_broadcasts
 from linalg_ext.transforms.gml_st.fold_casts_into_subset_loops import fold_casts_into_subset_loops as fold_casts_into_subset_loops
 from linalg_ext.transforms.gml_st.fold_constants_into_subsets import fold_constants_into_subsets as fold_constants_into_subsets
@@ -69,7 +66,6 @@ from linalg_ext.transforms.codegen.attention.gather_attention import gather_atte
 from linalg_ext.transforms.rewrites.generalize import generalize as generalize
 from linalg_ext.transforms.numerics.guard_integer_division import guard_integer_division as guard_integer_division
 from linalg_ext.transforms.schedules.loops import hoist as hoist
-from linalg_ext.transforms.memory.hoist_allocas import hoist_allocas as hoist_allocas
 from linalg_ext.transforms.checks.hoist_assertions import hoist_assertions as hoist_assertions
 from linalg_ext.transforms.schedules.pad import hoist_pads as hoist_pads
 from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type as infer_compute_type
@@ -81,7 +77,6 @@ from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functio
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.codegen.vectorization.linearize_sums import linearize_sums as linearize_sums
 from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls as link_library_calls
-from linalg_ext.transforms.codegen.vectorization.look_up_labels import look_up_labels as look_up_labels
 from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate as lower_concatenate
 from linalg_ext.transforms.rewrites.lower_contract import lower_contract as lower_contract
 from linalg_ext.transforms.legalization.lower_destination_ops import lower_destination_ops as lower_destination_ops
@@ -113,14 +108,11 @@ from linalg_ext.transforms.rewrites.maps_to_sugar import maps_to_sugar as maps_t
 from linalg_ext.transforms.legalization.mark_masked_operations import mark_masked_operations as mark_masked_operations
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type as materialize_compute_type
 from linalg_ext.transforms.numerics.move_narrow_floats_as_integers import move_narrow_floats_as_integers as move_narrow_floats_as_integers
-from linalg_ext.transforms.memory.move_small_buffers_to_stack import move_small_buffers_to_stack as move_small_buffers_to_stack
 from linalg_ext.transforms.rewrites.name_categories import name_categories as name_categories
 from linalg_ext.transforms.codegen.vectorization.order_loops import order_loops as order_loops
 from linalg_ext.transforms.grouping.outline_groups import outline_groups as outline_groups
-from linalg_ext.transforms.parallel.outline_long_entries import outline_long_entries as outline_long_entries
 from linalg_ext.transforms.parallel.outline_loops import outline_loops as outline_loops
 from linalg_ext.transforms.legalization.outline_repeated_layers import outline_repeated_layers as outline_repeated_layers
-from linalg_ext.transforms.parallel.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
 from linalg_ext.transforms.codegen.outline_repeated_parts import outline_repeated_parts as outline_repeated_parts
 from linalg_ext.transforms.parallel.outline_shared_loops import outline_shared_loops as outline_shared_loops
 from linalg_ext.transforms.schedules.pack import pack as pack

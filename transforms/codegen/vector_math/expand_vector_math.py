@@ -127,7 +127,7 @@ def _is_of_vectors(op: Any) -> bool:
 
 def _expanded(op: Any) -> Any:
     type_ = op.results[0].type
-    reason = _obstacle(op.name, type_)
+    reason = obstacle(op.name, type_)
     if reason is not None:
         return reason
     if op.name == "math.exp" and _is_between_f16(op):
@@ -146,7 +146,8 @@ def _is_between_f16(op: Any) -> bool:
     return is_cast and all(element_type(each) == ir.F16Type.get() for each in types)
 
 
-def _obstacle(name: str, type_: ir.VectorType) -> str | None:
+def obstacle(name: str, type_: ir.VectorType) -> str | None:
+    """Return the reason for which a function of vectors is not expanded; None if it is."""
     element = str(type_.element_type)
     if element not in WIDE:
         return f"elements of {element}"
