@@ -89,7 +89,6 @@ APART = {
     "call-libraries": _CALLS,
     "call-library": _CALLS,
     "fuse-attention": _CALLS,
-    "inline-outlined-groups": _CALLS,
     "link-library-calls": _CALLS,
     "outline-groups": _CALLS,
     "pack-contractions": _CALLS,
