@@ -1,8 +1,8 @@
 """Make the buffers of a module ready for upstream's ownership-based deallocation.
 
 Allocations that the stack may not hold move to the heap, where they get their deallocations.
-A thread's stack is small and an overflow kills the process. What stays on the stack is static, at
-most `STACK_LIMIT_BYTES`, and not in a loop (where each round would take more of it).
+A thread's stack is small and an overflow kills the process. A buffer that stays on the stack is
+static, of at most `STACK_LIMIT_BYTES`, and not in a loop (where each round would take more of it).
 
 before:
     %a = memref.alloca(%n) : memref<?xf32>

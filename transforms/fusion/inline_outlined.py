@@ -18,8 +18,8 @@ after:
       return %b : tensor<4xf32>
     }
 
-Buffers are then chosen for all ops together: there is no copy between layers. The ops of a group are
-marked on the way.
+Buffers are then chosen for all ops together: there is no copy between layers. The ops of a group
+are marked on the way.
 
 before:
     func.func @f(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {

@@ -39,9 +39,9 @@ after:
 In a long module those called once are kept as well: LLVM's time grows with the square of the length
 of a function.
 
-Those that take a buffer are kept: functions of scalars stand in loops, where a call costs more than
-what it does. One in which nothing can fail returns no status. Buffers whose strides are known are
-given as plain pointers.
+Functions that take a buffer are kept: those of scalars stand in loops, where a call costs more than
+their work. A function in which nothing can fail returns no status. Buffers whose strides are known
+are passed as plain pointers.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     named = {_symbol(op, "value") for op in ops if op.name == "func.constant"}
     is_long = count_operations(module) > longest
     kept = {
-        name: one
-        for name, one in known.items()
-        if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(one)
+        name: function
+        for name, function in known.items()
+        if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(function)
     }
     failing = _failing([op for op in ops if op.name in _CAN_FAIL], calls)
     for name, function in kept.items():
@@ -131,9 +131,9 @@ def _may_be_kept(function: Any) -> bool:
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
     type_ = function_type(function)
-    takes = any(isinstance(each, ir.MemRefType) for each in type_.inputs)
-    # Of a buffer that is given back, a plain pointer would not tell how to free it.
-    return takes and not any(isinstance(each, ir.MemRefType) for each in type_.results)
+    takes = any(isinstance(input_, ir.MemRefType) for input_ in type_.inputs)
+    # A plain pointer to a returned buffer would not tell how to free it.
+    return takes and not any(isinstance(result, ir.MemRefType) for result in type_.results)
 
 
 def _is_plain(type_: ir.Type) -> bool:
@@ -172,7 +172,7 @@ def _return_status(function: Any) -> None:
 def _hand_status_on(call: Any) -> None:
     i64 = ir.IntegerType.get_signless(64)
     types = [result.type for result in call.results]
-    made = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
-    *results, status = made.operation.results
+    new = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
+    *results, status = new.operation.results
     assert_good(status, "a part failed")
     replace_op(call, *results)

@@ -27,7 +27,7 @@ NAME = "linalg-ext-poison-allocations"
 
 _FILL = "lx_poison"
 _BYTES = {"malloc": 0, "aligned_alloc": 1}
-"""The functions that give memory, and the position of its size among what they take."""
+"""The functions that give memory, and the position of its size among their arguments."""
 
 FUNCTIONS = f"""
 llvm.mlir.global weak @{variable_symbol(VARIABLE)}({PATTERN} : i64) : i64
@@ -70,7 +70,7 @@ llvm.func internal @{_FILL}(%start: !llvm.ptr, %bytes: i64) {{
 
 @module_pass(NAME, on=("llvm.alloca", "llvm.call"))
 def poison_allocations(module: ir.Operation) -> Report:
-    """Fill what the functions of a module in the LLVM dialect allocate."""
+    """Fill the memory that functions of the LLVM dialect allocate."""
     report = Report(NAME)
     for op in operations(module, {"llvm.call", "llvm.alloca"}):
         with op.location, ir.InsertionPoint.after(op):
@@ -87,7 +87,7 @@ def poison_allocations(module: ir.Operation) -> Report:
 
 
 def _bytes_of_call(op: Any) -> Any:
-    """Return the size of the memory that a call gives; None where it gives none."""
+    """Return the size of the memory that a call gives; None if it gives no memory."""
     if "callee" in op.attributes:
         position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return None if position is None else op.operands[position]

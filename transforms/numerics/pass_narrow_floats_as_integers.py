@@ -23,8 +23,8 @@ after:
       return %d : i16
     }
 
-For a CPU without instructions on such floats LLVM passes them as f32, and rounds what arrives by a
-call of a function that not every machine provides. Functions that are only declared keep their
+For a CPU without instructions on such floats LLVM passes them as f32, and rounds them on arrival by
+a call of a function that not every machine provides. Functions that are only declared keep their
 types, and so do those whose address is taken.
 """
 
@@ -46,15 +46,15 @@ _FUNCTION = "func.func"
 def pass_narrow_floats_as_integers(module: ir.Operation) -> Report:
     """Make the parameters and results of functions that are f16 or bf16 integers of 16 bits."""
     report = Report(NAME)
-    concerned = [one for one in functions(module) if any(map(_is_narrow, _types(one)))]
+    concerned = [op for op in functions(module) if any(map(_is_narrow, _types(op)))]
     if not concerned:
         return report
-    taken = {str(op.attributes["value"]) for op in operations(module, {"func.constant"})}
+    with_address = {str(op.attributes["value"]) for op in operations(module, {"func.constant"})}
     changed: set[str] = set()
     for function in concerned:
         symbol = f"@{ir.StringAttr(function.attributes['sym_name']).value}"
         report.matched[_FUNCTION] += 1
-        if symbol in taken:
+        if symbol in with_address:
             report.leave(_FUNCTION, "the address of the function is taken")
             continue
         _change(function)
