@@ -55,7 +55,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.group import PRESERVED, UNIT
 from linalg_ext.transforms.grouping.inline_groups import inline_block
-from linalg_ext.transforms.ir_utils.walking import functions, operations, select
+from linalg_ext.transforms.ir_utils.walking import callee_of, functions, name_of, operations, select
 from linalg_ext.transforms.legalization.outline_repeated_layers import LAYER, NO_INLINE
 
 NAME = "linalg-ext-inline-outlined"
@@ -70,11 +70,7 @@ OUTSIDE = -1
 def inline_outlined(module: ir.Operation) -> Report:
     """Inline the functions that groups and repeated layers were made."""
     report = Report(NAME)
-    groups = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in functions(module)
-        if UNIT in op.attributes
-    }
+    groups = {name_of(op): op for op in functions(module) if UNIT in op.attributes}
     if groups:
         _inline_groups(module, groups, report)
     layers = [function for function in functions(module) if LAYER in function.attributes]
@@ -90,7 +86,7 @@ def inline_outlined(module: ir.Operation) -> Report:
 def _inline_groups(module: Any, groups: Mapping[str, Any], report: Report) -> None:
     """Put functions that were groups in the place of their calls, and mark their ops."""
     for call in operations(module, {"func.call"}):
-        function = groups.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        function = groups.get(callee_of(call))
         if function is None:
             continue
         report.matched[call.name] += 1

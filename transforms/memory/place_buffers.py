@@ -65,7 +65,13 @@ from linalg_ext.transforms.analysis.buffers import (
 )
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 from linalg_ext.transforms.ir_utils.module_functions import declare
-from linalg_ext.transforms.ir_utils.walking import functions, is_in_sequence, operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import (
+    functions,
+    is_in_sequence,
+    operations,
+    rename_op,
+    replace_op,
+)
 
 NAME = "linalg-ext-place-buffers"
 
@@ -173,19 +179,10 @@ def _reason(alloc: Any, size: int, room: int) -> str | None:
 
 
 def _move_to_stack(alloc: Any) -> Any:
-    buffer = alloc.results[0]
-    for use in list(buffer.uses):
+    for use in list(alloc.results[0].uses):
         if use.owner.operation.name == _DEALLOC:
             use.owner.operation.erase()
-    with alloc.location, ir.InsertionPoint(alloc):
-        alloca = ir.Operation.create(
-            "memref.alloca",
-            results=[buffer.type],
-            operands=[],
-            attributes={name: alloc.attributes[name] for name in alloc.attributes},
-        )
-    replace_op(alloc, alloca.results[0])
-    return alloca
+    return rename_op(alloc, _ALLOCA)
 
 
 def _hoist(alloca: Any, block: Any, is_on_stack: bool) -> None:

@@ -19,7 +19,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.poison import PATTERN, VARIABLE
 from linalg_ext.transforms.ir_utils.module_functions import declare
-from linalg_ext.transforms.ir_utils.walking import enclosing, operations
+from linalg_ext.transforms.ir_utils.walking import callee_of, enclosing, name_of, operations
 
 from .lend_buffers import TAKE
 
@@ -89,12 +89,11 @@ def poison_allocations(module: ir.Operation) -> Report:
 def _bytes_of_call(op: Any) -> Any:
     """Return the size of the memory that a call gives; None if it gives no memory."""
     if "callee" in op.attributes:
-        position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        position = _BYTES.get(callee_of(op))
         return None if position is None else op.operands[position]
     # The pool's function has no name: `lend_buffers` calls it by its address.
     function: Any = enclosing(op, "llvm.func")
-    is_pool = ir.StringAttr(function.attributes["sym_name"]).value == TAKE
-    return op.operands[2] if is_pool and len(op.results) else None
+    return op.operands[2] if name_of(function) == TAKE and len(op.results) else None
 
 
 def _bytes_of_alloca(op: Any) -> Any:

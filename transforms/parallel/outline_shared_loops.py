@@ -68,7 +68,7 @@ from linalg_ext.transforms.ir_utils.module_functions import (
 )
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.repeats import is_repeated
-from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_operands
+from linalg_ext.transforms.ir_utils.walking import name_of, operations, producer, replace_operands
 
 from .share_work import SLICES
 
@@ -90,7 +90,7 @@ def outline_shared_loops(module: ir.Operation) -> Report:
     with entry.location, ir.InsertionPoint.at_block_begin(start):
         context, once = _take_context(start.arguments[len(start.arguments) - 1])
     report.matched["scf.forall"] = report.changed["scf.forall"] = len(loops)
-    stem = ir.StringAttr(entry.attributes["sym_name"]).value
+    stem = name_of(entry)
     for number, loop in enumerate(loops):
         with loop.location:
             _outline(loop, f"{stem}_slices_{number}", module, context, once)
