@@ -2,7 +2,7 @@
 
 A structured op carries nothing from one element of its output to the next: each is a reduction of
 its own, over the row masked behind it. Compiled they are loops that carry the result along the row
-(`carry_prefixes`).
+(`linearize_sums`).
 """
 
 from linalg_ext.opdsl import (

@@ -163,8 +163,8 @@ def _is_on_vectors(module: ir.Module) -> bool:
     They use vectors and registers as they should already: LLVM's optimizer gains little there.
     """
     functions = [op.operation for op in module.body.operations]
-    others = [function for function in functions if PLAN not in function.attributes]
-    return bool(operations(module, _LOOPS)) and sum(map(_scalar_rounds, others)) <= _FEW
+    without_plan = [function for function in functions if PLAN not in function.attributes]
+    return bool(operations(module, _LOOPS)) and sum(map(_scalar_rounds, without_plan)) <= _FEW
 
 
 _LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
@@ -180,7 +180,7 @@ def _scalar_rounds(function: ir.Operation) -> float:
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal rounds
         if op.name in _LOOPS:
-            names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+            names = [view.operation.name for view in op.regions[0].blocks[0].operations]
             if not any(name in _LOOPS or name.startswith("vector.") for name in names):
                 rounds += _rounds(op)
         elif op.name.startswith(_BRANCHES):

@@ -216,7 +216,7 @@ class IteratorType(Enum):
     REDUCTION = "reduction"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OpDefinition:
     """An operation: operands, an iteration space, and assignments over it, in order.
 
@@ -457,6 +457,9 @@ class OpDefinition:
         reads = [_describe_operand(o) for o in (*self.inputs, *self.attributes)]
         writes = [_describe_operand(o) for o in self.outputs]
         return f"{self.name}({', '.join(reads)}) -> {', '.join(writes)}"
+
+    def __repr__(self) -> str:
+        return self.header
 
     def __str__(self) -> str:
         space = ", ".join(

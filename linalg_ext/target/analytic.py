@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from linalg_ext.target.model import Target
 from linalg_ext.target.performance import ANALYTIC, FUNCTIONS, Figures, Level
@@ -22,9 +23,33 @@ _MEMORY_BYTES_PER_CYCLE = 4.0
 _MEMORY_CORES = 4
 """Number of cores that memory feeds at full speed."""
 
-_NEST_BYTES_PER_CYCLE: Mapping[int, float] = MappingProxyType({1: 96.0, 2: 32.0, 3: 14.0})
-_NEST_MEMORY_BYTES_PER_CYCLE = 8.0
-"""Rates of a core in nests of contractions, which prefetch their operands."""
+
+class NestRates(NamedTuple):
+    """Rates of one core in nests as this library generates them, which no `Figures` have.
+
+    `calibrate` does not measure them, and they are the same on every machine: they order plans.
+
+    Attributes:
+        bytes_per_cycle: by the level of a cache, bytes a cycle that nests of contractions read,
+            which prefetch their operands.
+        memory_bytes_per_cycle: the same of memory.
+        scalar_cycles: cycles of an element that is packed or stored by itself, beyond those of its
+            bytes.
+        transposed_cycles: the same of an element that is transposed in registers.
+        panel_price: the time of a byte of a contraction's panel of columns that every thread packs,
+            in times of a byte of its rows: panels share the last cache.
+        pieces_price: the time of a slice in many pieces of memory, in times of a slice in one.
+    """
+
+    bytes_per_cycle: Mapping[int, float] = MappingProxyType({1: 96.0, 2: 32.0, 3: 14.0})
+    memory_bytes_per_cycle: float = 8.0
+    scalar_cycles: float = 1.5
+    transposed_cycles: float = 0.25
+    panel_price: float = 1.5
+    pieces_price: float = 1.1
+
+
+NEST = NestRates()
 
 _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
     {
@@ -85,8 +110,8 @@ def bytes_per_cycle(target: Target, footprint: int) -> float:
     """Return the bytes per cycle that nests read from the nearest cache of `footprint` bytes."""
     for cache in target.caches:
         if footprint <= cache.size:
-            return _NEST_BYTES_PER_CYCLE.get(cache.level, _NEST_MEMORY_BYTES_PER_CYCLE)
-    return _NEST_MEMORY_BYTES_PER_CYCLE
+            return NEST.bytes_per_cycle.get(cache.level, NEST.memory_bytes_per_cycle)
+    return NEST.memory_bytes_per_cycle
 
 
 def busy_core(target: Target) -> Figures:

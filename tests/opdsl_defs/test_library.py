@@ -37,6 +37,14 @@ def _ops(family: str) -> dict[str, StructuredOp]:
     return {k: v for k, v in vars(_family(family)).items() if isinstance(v, StructuredOp)}
 
 
+def test_a_definition_is_a_line_in_a_list_and_its_text_in_print() -> None:
+    definition = linalg_ext.ops.matvec.definition
+    assert repr(definition) == "matvec(A: T1(M, N), y: T2(N)) -> x: U(M)"
+    assert str(definition).startswith(
+        f"{definition!r}\n  over (m: parallel, n: reduction)\n  x[m] ="
+    )
+
+
 @pytest.fixture(scope="module")
 def upstream() -> Any:
     return importlib.import_module(f"{provider()}.dialects.linalg.opdsl.ops.core_named_ops")

@@ -58,7 +58,6 @@ CONTEXTS: dict[str, Context] = {
         i23 dense<23> : vector<16xi32>
         """
     ),
-    "finish-functions": Context(target="generic-x86-64"),
     "lend-buffers": Context(f"{{}}\n{FUNCTIONS}"),
     "lower-exported-top-k": Context(
         """
@@ -69,7 +68,6 @@ CONTEXTS: dict[str, Context] = {
         }""",
         "false false\n" + "\n".join(f"c{number} {number} : index" for number in (0, 1, 2, 4, 9)),
     ),
-    "outline-long-entries": Context(options={"longest": 0, "least": 1}),
     "outline-repeated-layers": Context(options={"least": 2}),
     "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
@@ -91,7 +89,6 @@ APART = {
     "call-libraries": _CALLS,
     "call-library": _CALLS,
     "fuse-attention": _CALLS,
-    "inline-outlined-groups": _CALLS,
     "link-library-calls": _CALLS,
     "outline-groups": _CALLS,
     "pack-contractions": _CALLS,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from kernels import kernel
 from linalg_ext import errors, samples
 from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
+from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.transforms import legalization, pipelines
 from linalg_ext.transforms.llvm.report_failures import MESSAGES
 
@@ -61,6 +66,33 @@ def test_each_stage_goes_by_a_name() -> None:
 
 def test_the_way_down_can_be_told_on_one_page() -> None:
     assert sum(map(len, pipelines.PHASES.values())) <= 100
+
+
+OTHERS_IN_USE = {
+    # A group may ask for tiles.
+    "linalg-ext-outline-groups": {"linalg-ext-tile-and-fuse"},
+    # One walk builds the lowerings of all ops.
+    "linalg-ext-lower-destination-ops": {"linalg-ext-lower-scan", "linalg-ext-lower-sort"},
+}
+"""Passes of the way down whose files use others, and these others."""
+
+
+def test_no_pass_of_the_way_down_is_a_row_of_others() -> None:
+    names = re.findall(r"linalg-ext-[\w-]+", " ".join(chain(*pipelines.PHASES.values())))
+    in_use = {}
+    for name in names:
+        file = sys.modules[function_of(name).__module__]
+        passes = [value for value in vars(file).values() if isinstance(value, Transformation)]
+        others = {each.pass_name for each in passes if each.function.__module__ != file.__name__}
+        if others:
+            in_use[name] = others
+    assert in_use == OTHERS_IN_USE
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    found = all_passes()[name]
+    assert isinstance(found, Transformation)
+    return found.function
 
 
 def test_checks_run_nothing_twice() -> None:

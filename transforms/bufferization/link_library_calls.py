@@ -27,7 +27,13 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import functions, operations
+from linalg_ext.transforms.ir_utils.walking import (
+    callee_of,
+    functions,
+    name_of,
+    operations,
+    replace_op,
+)
 from linalg_ext.transforms.rewrites.call_stubs import CALLED, OPAQUE
 
 NAME = "linalg-ext-link-library-calls"
@@ -37,13 +43,9 @@ NAME = "linalg-ext-link-library-calls"
 def link_library_calls(module: ir.Operation) -> Report:
     """Call the library where a stub stands for it."""
     report = Report(NAME)
-    stubs = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in functions(module)
-        if CALLED in op.attributes
-    }
+    stubs = {name_of(op): op for op in functions(module) if CALLED in op.attributes}
     for call in operations(module, {"func.call"}):
-        if (callee := _callee(call)) in stubs:
+        if (callee := callee_of(call)) in stubs:
             report.matched[call.name] += 1
             report.changed[call.name] += 1
             _link(call, ir.FlatSymbolRefAttr(stubs[callee].attributes[CALLED]).value)
@@ -56,16 +58,8 @@ def link_library_calls(module: ir.Operation) -> Report:
     return report
 
 
-def _callee(call: Any) -> str:
-    name: str = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-    return name
-
-
 def _link(call: Any, symbol: str) -> None:
-    operands, results = list(call.operands), list(call.results)
+    operands = list(call.operands)
     with call.location, ir.InsertionPoint(call):
         func.CallOp([], symbol, operands)
-    written = operands[len(operands) - len(results) :]
-    for result, operand in zip(results, written, strict=True):
-        result.replace_all_uses_with(operand)
-    call.erase()
+    replace_op(call, *operands[len(operands) - len(call.results) :])

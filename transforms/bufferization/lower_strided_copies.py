@@ -45,9 +45,7 @@ def lower_strided_copies(module: ir.Operation) -> Report:
 
 
 def _is_block_copy(copy: Any) -> bool:
-    """Return whether both sides are contiguous by type: then upstream's block copy is right and
-    quick.
-    """
+    """Return whether both sides are contiguous by type: upstream's block copy is then quick."""
     for operand in copy.operands:
         if not isinstance(operand.type, ir.MemRefType):
             raise LoweringError(

@@ -1,8 +1,8 @@
 """Make the buffers of a module ready for upstream's ownership-based deallocation.
 
 Allocations that the stack may not hold move to the heap, where they get their deallocations.
-A thread's stack is small and an overflow kills the process. What stays on the stack is static, at
-most `STACK_LIMIT_BYTES`, and not in a loop (where each round would take more of it).
+A thread's stack is small and an overflow kills the process. A buffer that stays on the stack is
+static, of at most `STACK_LIMIT_BYTES`, and not in a loop (where each round would take more of it).
 
 before:
     %a = memref.alloca(%n) : memref<?xf32>
@@ -28,7 +28,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import static_bytes
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import operations, rename_op
 
 NAME = "linalg-ext-prepare-deallocation"
 
@@ -51,22 +51,10 @@ def prepare_deallocation(module: ir.Operation) -> Report:
             continue
         report.changed[name] += 1
         if name == "memref.alloca":
-            _move_to_heap(op)
+            rename_op(op, "memref.alloc")
         else:
             op.erase()
     return report
-
-
-def _move_to_heap(alloca: Any) -> None:
-    attributes = {name: alloca.attributes[name] for name in alloca.attributes}
-    with alloca.location, ir.InsertionPoint(alloca):
-        alloc = ir.Operation.create(
-            "memref.alloc",
-            results=[alloca.results[0].type],
-            operands=list(alloca.operands),
-            attributes=attributes,
-        )
-    replace_op(alloca, alloc.results[0])
 
 
 def _fits(alloca: Any) -> bool:

@@ -28,8 +28,8 @@ after:
     }
 
 Upstream's elimination of empty tensors gives an op the memory of the result if it is known before
-the op; else the result is computed in memory of its own, and copied. What follows from sizes by
-arithmetic moves along; a division, which may have to stand behind its check, does not.
+the op; else the result is computed in memory of its own, and copied. Arithmetic on sizes moves
+along; a division, which may have to stand behind its check, does not.
 
 A result is written in the shape that it is computed in, to memory that is seen in that shape.
 
@@ -48,8 +48,8 @@ after:
       return
     }
 
-Upstream finds the place of a result through slices, not through reshapes: what ends in one would be
-computed in memory of its own, and copied.
+Upstream finds the place of a result through slices, not through reshapes: a result that ends in one
+would be computed in memory of its own, and copied.
 
 Each op gets a destination of its own, and each result memory that holds no other.
 
@@ -164,7 +164,7 @@ def _write_in_shape(store: Any, report: Report) -> None:
 
 
 def _reshape_of(store: Any) -> Any:
-    """The reshape that gives what is stored, where memory can be seen in the shape before it."""
+    """Return the reshape of a stored value, if the memory can be viewed in the shape before it."""
     value, memory = store.operands
     reshape = producer(value)
     if reshape is None or reshape.name not in _RESHAPES:
@@ -178,14 +178,14 @@ def _reshape_of(store: Any) -> Any:
 
 
 def _where_it_is_known(memory: Any) -> ir.InsertionPoint:
-    """Before all that may write to `memory`: the result may have to be put there from the start."""
+    """Return the place before all that may write to `memory`: a result may be put there at once."""
     if isinstance(memory.owner, ir.Block):
         return ir.InsertionPoint.at_block_begin(memory.owner)
     return ir.InsertionPoint.after(memory.owner)
 
 
 def _seen_before(reshape: Any, memory: Any) -> Any:
-    """`memory`, of the shape that a reshape gives, in the shape that the reshape takes."""
+    """Emit a view of `memory`, of the shape after a reshape, in the shape before it."""
     before = reshape.operands[0].type
     type_ = ir.MemRefType.get(
         before.shape, before.element_type, memory_space=memory.type.memory_space
@@ -211,7 +211,7 @@ def _own(module: ir.Operation, report: Report) -> None:
 
 
 def _is_made_new(op: Any) -> bool:
-    """A fill, or a generic that reads no tensor: it costs no more than the copy of its result."""
+    """Return whether an op is a fill, or a generic without inputs: no dearer than a copy."""
     if op.name not in ("linalg.fill", "linalg.generic") or len(op.results) != 1:
         return False
     if op.name == "linalg.fill":
@@ -222,7 +222,7 @@ def _is_made_new(op: Any) -> bool:
 
 
 def _unshare(op: Any, report: Report) -> None:
-    """A fill of its own for each op that writes over it."""
+    """Give each op that writes over a fill a fill of its own."""
     writers = [use for use in op.results[0].uses if _is_written(use)]
     uses = sum(1 for _ in op.results[0].uses)
     report.matched[op.name] += uses > 1 and bool(writers)
@@ -254,24 +254,26 @@ def _is_written(use: ir.OpOperand) -> bool:
 
 def _separate(function: Any, report: Report) -> None:
     """Copy a result that shares a state with another before either is put into its place."""
-    found = operations(function, {_STORE})
     # Those with a result copy one tensor to another, inside the function.
-    stores = [store for store in found if not len(store.results)]
-    taken: dict[ir.Value, ir.Value] = {}
+    stores = [op for op in operations(function, {_STORE}) if not len(op.results)]
+    stored: dict[ir.Value, ir.Value] = {}
     for store in stores:
         source = store.operands[0]
         states = _states(source)
-        if any(taken.get(state, source) != source for state in states):
+        if any(stored.get(state, source) != source for state in states):
             with ir.InsertionPoint(stores[0]), store.location:
                 store.operands[0] = linalg.copy(source, outs=[_empty_like(source)])
             report.matched[store.name] += 1
             report.changed[store.name] += 1
         else:
-            taken.update(dict.fromkeys(states, source))
+            stored.update(dict.fromkeys(states, source))
 
 
 def _states(value: ir.Value) -> list[ir.Value]:
-    """A value and those that its memory held before, back to an empty tensor; [] if to another."""
+    """Return a value and those that its memory held before, back to an empty tensor.
+
+    The list is empty if the memory began as another tensor.
+    """
     states = []
     while True:
         states.append(value)

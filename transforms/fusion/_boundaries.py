@@ -24,7 +24,6 @@ from linalg_ext.transforms.ir_utils.walking import producer, select
 _LONGEST = 1024
 """More operations than any body that is written by hand, and few enough to be copied."""
 
-
 _COMPUTE = ("arith.", "math.", "complex.", "linalg.yield")
 """Operations that only compute begin so, and have no regions."""
 
@@ -35,10 +34,10 @@ class Body:
 
     Attributes:
         length: its operations, the last one included.
-        effect: what it does besides computing; empty where it does nothing else.
+        effect: the effect that it has besides its results; empty without one.
         is_parallel: True where no loop reduces.
         looks_up: True where it reads tensors at indices that it computes.
-        has_positions: True where it asks where in the iteration space it is.
+        has_positions: True where it reads the positions of loops.
     """
 
     length: int
@@ -52,37 +51,37 @@ class Body:
         """Read the body of an op."""
         block = op.regions[0].blocks[0]
         length, reaches_memory = 0, False
-        others: set[str] = set()
-        for each in block.operations:
+        names: set[str] = set()
+        for view in block.operations:
             length += 1
-            if not each.operation.name.startswith(_COMPUTE):
-                inside = select(each, bool)
-                others.update(inner.name for inner in inside)
+            if not view.operation.name.startswith(_COMPUTE):
+                inside = select(view, bool)
+                names.update(inner.name for inner in inside)
                 reaches_memory |= any(map(_reads_memory, inside))
-        effect = "asserts" if "cf.assert" in others else ""
+        effect = "asserts" if "cf.assert" in names else ""
         return cls(
             length,
             "reaches memory outside" if reaches_memory else effect,
             all(parallel_loops(op)),
-            "tensor.extract" in others,
-            "linalg.index" in others,
+            "tensor.extract" in names,
+            "linalg.index" in names,
         )
 
     @classmethod
     def joined(cls, bodies: Iterable[Body]) -> Body:
-        """The properties of a body that does what several do, the first one last."""
-        given = tuple(bodies)
+        """Return the properties of a body that does the work of several, of the first one last."""
+        last, *before = bodies
         return cls(
-            sum(each.length - 1 for each in given) + 1,
-            next(filter(None, (each.effect for each in given)), ""),
-            given[0].is_parallel,
-            any(each.looks_up for each in given),
-            any(each.has_positions for each in given),
+            last.length + sum(body.length - 1 for body in before),
+            next(filter(None, (body.effect for body in (last, *before))), ""),
+            last.is_parallel,
+            any(body.looks_up for body in (last, *before)),
+            any(body.has_positions for body in (last, *before)),
         )
 
     @property
     def moves_only(self) -> bool:
-        """True where it yields what it is given."""
+        """True where it yields its arguments as they are."""
         return self.length == 1
 
 
@@ -157,7 +156,7 @@ def _may_not_move(op: Any, reader: Any, body: Body) -> str | None:
 def _repeats(op: Any, at: int) -> bool:
     """Return whether an op has a loop whose iterations read the same elements of an operand."""
     indices = maps_of(op)[at].results
-    along = {each.position for each in indices if isinstance(each, ir.AffineDimExpr)}
+    along = {index.position for index in indices if isinstance(index, ir.AffineDimExpr)}
     return any(rounds != 1 for dim, rounds in extents_of(op).items() if dim not in along)
 
 
@@ -178,4 +177,4 @@ def _permutes(op: Any, body: Body) -> bool:
 
 def _is_for_contraction(op: Any) -> bool:
     readers = [use.owner.operation for use in op.results[0].uses]
-    return all(each.name == "linalg.generic" and is_contraction(each) for each in readers)
+    return all(reader.name == "linalg.generic" and is_contraction(reader) for reader in readers)

@@ -51,7 +51,7 @@ def move_reshapes(module: Any, nests: Collection[Any]) -> bool:
 class _Waiting:
     """The reshapes that are still to be looked at.
 
-    They are told apart by their results: the hash of an op changes with its operands.
+    Their results identify them: the hash of an op changes with its operands.
     """
 
     def __init__(self, reshapes: Iterable[Any], nests: Collection[Any]) -> None:
@@ -59,7 +59,7 @@ class _Waiting:
         self._results = dict.fromkeys(op.results[0] for op in reshapes)
 
     def next(self) -> Any:
-        """Return one that waits no longer; None if absent."""
+        """Remove a reshape and return it; None if absent."""
         result = next(iter(self._results), None)
         self._results.pop(result, None)
         return None if result is None else producer(result)
@@ -149,13 +149,13 @@ def _expand_reader(op: Any, waiting: _Waiting) -> bool:
     with reader.location, ir.InsertionPoint(reader):
         new = expansion.build(dict.fromkeys(places, before), waiting.add)
         for old, value in zip(list(reader.results), new.results, strict=True):
-            made = value
+            result = value
             if old.type != value.type:
                 groups = expansion.groups(
                     maps[input_count(reader) + ir.OpResult(old).result_number]
                 )
-                made = waiting.add(tensor.CollapseShapeOp(old.type, value, groups).result)
-            waiting.replace(old, made)
+                result = waiting.add(tensor.CollapseShapeOp(old.type, value, groups).result)
+            waiting.replace(old, result)
     reader.erase()
     waiting.erase(op)
     return True
@@ -189,22 +189,22 @@ def _fold(inner: Any, outer: Any, waiting: _Waiting) -> bool:
     Several axes that become several others are collapsed and then expanded, as before.
     """
     segments = _segments(inner, outer)
-    grow = [len(each.after) > 1 and not each.is_mixed for each in segments]
-    shrink = [len(each.before) > 1 for each in segments]
-    is_mixed = any(each.is_mixed for each in segments)
+    grow = [len(segment.after) > 1 and not segment.is_mixed for segment in segments]
+    shrink = [len(segment.before) > 1 for segment in segments]
+    is_mixed = any(segment.is_mixed for segment in segments)
     if inner.name == EXPAND and (is_mixed or (any(grow) and any(shrink))):
         return False
     if (
         is_mixed
         and not any(grow)
-        and sum(shrink) == sum(len(each) > 1 for each in groups_of(inner))
+        and sum(shrink) == sum(len(axes) > 1 for axes in groups_of(inner))
     ):
         return False
     stages: list[Sizes] = [
-        [each.before for each in segments],
-        [each.after if grows else each.before for each, grows in zip(segments, grow, strict=True)],
-        [(product(each.before),) if each.is_mixed else each.after for each in segments],
-        [each.after for each in segments],
+        [part.before for part in segments],
+        [part.after if grows else part.before for part, grows in zip(segments, grow, strict=True)],
+        [(product(part.before),) if part.is_mixed else part.after for part in segments],
+        [part.after for part in segments],
     ]
     value = inner.operands[0]
     for now, then in pairwise(stages):
@@ -219,7 +219,7 @@ def _fold(inner: Any, outer: Any, waiting: _Waiting) -> bool:
 
 
 def _reshaped(value: Any, now: Sizes, then: Sizes) -> Any:
-    """A tensor with other sizes, of which every segment is collapsed, or every one expanded."""
+    """Return a tensor with each segment of its sizes collapsed, or each expanded."""
     longest = [max(pair, key=len) for pair in zip(now, then, strict=True)]
     if all(len(before) == len(after) for before, after in zip(now, then, strict=True)):
         return value
@@ -236,7 +236,7 @@ def _reshaped(value: Any, now: Sizes, then: Sizes) -> Any:
 
 
 def _segments(inner: Any, outer: Any) -> list[_Segment]:
-    """The axes before two reshapes with those after them, as few at a time as can be told."""
+    """Return the axes before two reshapes with those after them, in the shortest segments."""
     old, new = sizes_of(inner.operands[0]), sizes_of(outer.results[0])
     before = {middle: axis for axis, middle in _ends(inner)}
     after = dict(_ends(outer))
@@ -249,7 +249,7 @@ def _segments(inner: Any, outer: Any) -> list[_Segment]:
 
 
 def _ends(reshape: Any) -> list[tuple[int, int]]:
-    """The places between axes that a reshape keeps: before it, and after it."""
+    """Return the places between axes that a reshape keeps: before it, and after it."""
     groups = groups_of(reshape)
     ends = [0, *accumulate(map(len, groups))]
     pairs = zip(ends, range(len(ends)), strict=True)

@@ -61,7 +61,7 @@ def compute_parameters_first(module: ir.Operation) -> Report:
 
 
 def _advance_all(block: Any, report: Report) -> None:
-    ops = [each.operation for each in block.operations]
+    ops = [view.operation for view in block.operations]
     order = {op: place for place, op in enumerate(ops)}
     large: int | None = None
     for op in ops:
@@ -72,9 +72,9 @@ def _advance_all(block: Any, report: Report) -> None:
         if large is None or any(_place(value, order) >= large for value in _needs(op)):
             continue
         first = ops[large]
-        for each in _with_what_it_needs(op, first, order):
-            each.move_before(first)
-            order[each] = large - 1
+        for needed in _with_what_it_needs(op, first, order):
+            needed.move_before(first)
+            order[needed] = large - 1
         report.matched[op.name] += 1
         report.changed[op.name] += 1
 
@@ -85,7 +85,7 @@ def _place(value: Any, order: dict[Any, int]) -> int:
     if op is None or op not in order:
         return -1
     if op.name in _PREPARING:
-        return max((_place(each, order) for each in _needs(op)), default=-1)
+        return max((_place(operand, order) for operand in _needs(op)), default=-1)
     return order[op]
 
 
@@ -99,13 +99,13 @@ def _with_what_it_needs(op: Any, first: Any, order: dict[Any, int]) -> Iterator[
 
 
 def _needs(op: Any) -> list[Any]:
-    """The operands of an op, and what its body takes from around it."""
+    """Return the operands of an op, and those of the ops in its body."""
     inside = [
         value
         for region in op.regions
         for block in region.blocks
-        for each in block.operations
-        for value in each.operation.operands
+        for inner in block.operations
+        for value in inner.operation.operands
     ]
     return [*op.operands, *inside]
 
@@ -118,5 +118,5 @@ def _is_small(op: Any) -> bool:
         return False
     body = op.regions[0].blocks[0].operations
     if not input_count(op) or len(body) < 2:
-        return False  # what fills a destination stays before the op that adds to it
-    return all(each.operation.name.startswith(_PURE) for each in body)
+        return False  # a fill stays before the op that adds to its result
+    return all(inner.operation.name.startswith(_PURE) for inner in body)

@@ -29,10 +29,10 @@ after:
       linalg.yield %v : f32
     } -> tensor<9xf32>
 
-`_boundaries.py` says which producers stay, and the report repeats why. A constant, a fill or a
-scalar is read directly. A destination that a producer adds to becomes an input: its reader may
-repeat iterations. Inputs and results without users are dropped. `_reshapes.py` moves reshapes
-that stand between ops out of the way.
+`_boundaries.py` names the producers that stay, and the report repeats its reasons. A constant, a
+fill or a scalar is read directly. A destination that a producer adds to becomes an input: its
+reader may repeat iterations. Inputs and results without users are dropped. `_reshapes.py` moves
+reshapes that stand between ops out of the way.
 
 Ops are visited in the order of the text: a producer has been fused with its own producers by then.
 The longest of the bodies stays where it is and takes the others in, so that a chain of any length
@@ -109,7 +109,7 @@ def _forget_destinations(op: Any) -> None:
 
 
 Read: TypeAlias = tuple[Any, ir.AffineMap]
-"""A value that an op reads, and the map by which it does."""
+"""A value that an op reads, and the map of the read."""
 
 
 @dataclass(frozen=True)
@@ -162,19 +162,18 @@ class _Fused:
         return value
 
     def _move_positions(self) -> None:
-        for each in list(self.block.operations):
-            if each.operation.name == "linalg.index":
-                index = ir.AffineMap.get(
-                    self.loops.n_dims, 0, [self.loops.results[loop_of(each.operation)]]
-                )
-                with each.location, ir.InsertionPoint(each):
+        for view in list(self.block.operations):
+            op = view.operation
+            if op.name == "linalg.index":
+                index = ir.AffineMap.get(self.loops.n_dims, 0, [self.loops.results[loop_of(op)]])
+                with op.location, ir.InsertionPoint(op):
                     positions = [linalg.IndexOp(loop).result for loop in range(index.n_dims)]
                     moved = affine.AffineApplyOp(index, positions).result
-                replace_op(each.operation, moved)
+                replace_op(op, moved)
 
 
 class _Consumer:
-    """A generic, and all that its inputs become."""
+    """A generic, and the producers and numbers that its inputs become."""
 
     def __init__(self, op: Any, bodies: dict[Any, Body], nests: set[Any], report: Report) -> None:
         self.op, self.bodies, self.nests, self.report = op, bodies, nests, report
@@ -186,7 +185,7 @@ class _Consumer:
         self.unused: set[int] = set()
 
     def fuse(self) -> bool:
-        """Fuse what can be fused, and return whether anything was."""
+        """Fuse the producers that may be fused, and return whether the op changed."""
         if self._erase_unread(self.op):
             return True
         if self._is_identity():
@@ -209,7 +208,7 @@ class _Consumer:
         is_same = len(distinct) == self.inputs and len(results) == len(self.op.results)
         if is_same and not self.fused:
             return False
-        has_moved = any(self.bodies[each.op.results[0]].moves_only for each in self.fused.values())
+        has_moved = any(self._body(source).moves_only for source in self.fused.values())
         dropped = _producers(self.op.operands[at] for at in self.unused)
         new = self._rebuild(distinct, results)
         for source in dropped:
@@ -280,7 +279,7 @@ class _Consumer:
                     self.report.leave(_OP, reason)
 
     def _alone(self, source: Any) -> Any:
-        """A producer, or a copy of one that has other readers."""
+        """Return a producer, or a copy of one that has other readers."""
         if len(list(source.results[0].uses)) < 2:
             return source
         copy = source.clone(ip=ir.InsertionPoint(self.op))
@@ -301,7 +300,7 @@ class _Consumer:
         return [*(map_ for _, map_ in reads), *written]
 
     def _needed_results(self) -> list[int]:
-        """The results that are read, and those that they are computed with."""
+        """Return the results that are read, and those that their values depend on."""
         everything = list(range(len(self.op.results)))
         needed = [number for number in everything if not is_unused(self.op.results[number])]
         if len(needed) == len(everything) or self.bodies[self.op.results[0]].effect:
@@ -319,32 +318,31 @@ class _Consumer:
                 needed.append(destinations.index(value))
                 waiting.append(end.operands[needed[-1]])
             elif (op := inside(value, self.block)) is not None:
-                waiting += [operand for each in select(op, bool) for operand in each.operands]
+                waiting += [operand for inner in select(op, bool) for operand in inner.operands]
         return sorted(set(needed))
 
     def _rebuild(self, reads: Sequence[Read], results: Sequence[int]) -> Any:
         op, fused = self.op, list(self.fused.values())
         if len(results) < len(op.results):
             _yield_only(self.block, results)
-        fused.sort(key=lambda each: self.bodies[each.op.results[0]].length, reverse=True)
+        fused.sort(key=lambda source: self._body(source).length, reverse=True)
         block = fused[0].block if fused else self.block
         old = len(block.arguments)
         outputs = [op.operands[self.inputs + number] for number in results]
         operands = [*(value for value, _ in reads), *outputs]
-        added = [block.add_argument(element_type(each.type), op.location) for each in operands]
+        types = [element_type(value.type) for value in operands]
+        added = [block.add_argument(type_, op.location) for type_ in types]
         arguments = dict(zip(reads, added, strict=False))
         with ir.InsertionPoint(op), op.location:
-            given = {at: element(number) for at, number in self.numbers.items()}
-        for at, each in self.fused.items():
-            given[at] = each.compute(
-                arguments, has_positions=self.bodies[each.op.results[0]].has_positions
-            )
-        for each in fused[1:]:
-            _append(each.block, block)
+            values = {at: element(number) for at, number in self.numbers.items()}
+        for at, source in self.fused.items():
+            values[at] = source.compute(arguments, has_positions=self._body(source).has_positions)
+        for source in fused[1:]:
+            _append(source.block, block)
         for at, argument in enumerate(list(self.block.arguments)[: self.inputs]):
             if at not in self.unused:
                 read = op.operands[at], self.maps[at]
-                argument.replace_all_uses_with(given[at] if at in given else arguments[read])
+                argument.replace_all_uses_with(values[at] if at in values else arguments[read])
         for number, argument in zip(results, added[len(reads) :], strict=True):
             self.block.arguments[self.inputs + number].replace_all_uses_with(argument)
         if block != self.block:
@@ -369,15 +367,18 @@ class _Consumer:
         for number, value in zip(results, new.results, strict=True):
             op.results[number].replace_all_uses_with(value)
         self.bodies[new.results[0]] = Body.joined(
-            [self.bodies.pop(each.results[0]) for each in (op, *(f.op for f in fused))]
+            [self.bodies.pop(part.results[0]) for part in (op, *(source.op for source in fused))]
         )
         if op.results[0] in self.nests:
             self.nests.remove(op.results[0])
             self.nests.add(new.results[0])
         op.erase()
-        for each in fused:
-            each.op.erase()
+        for source in fused:
+            source.op.erase()
         return new
+
+    def _body(self, source: _Fused) -> Body:
+        return self.bodies[source.op.results[0]]
 
 
 def _composed(map_: ir.AffineMap, loops: ir.AffineMap) -> ir.AffineMap:
@@ -390,7 +391,7 @@ def _composed(map_: ir.AffineMap, loops: ir.AffineMap) -> ir.AffineMap:
 
 
 def _covers(maps: Sequence[ir.AffineMap]) -> bool:
-    """Return whether each loop is an index of some operand, which then says how often it runs."""
+    """Return whether each loop is an index of an operand, whose size is its trip count."""
     if any(map_.is_permutation for map_ in maps):
         return True
     covered = {
@@ -403,8 +404,8 @@ def _covers(maps: Sequence[ir.AffineMap]) -> bool:
 
 
 def _producers(values: Iterable[Any]) -> list[Any]:
-    found = {op.results[0]: op for op in map(producer, values) if op is not None}
-    return list(found.values())
+    ops = {op.results[0]: op for op in map(producer, values) if op is not None}
+    return list(ops.values())
 
 
 def _append(source: Any, block: Any) -> None:
@@ -413,8 +414,8 @@ def _append(source: Any, block: Any) -> None:
 
 
 def _yield_only(block: Any, results: Sequence[int]) -> None:
-    """Have a body yield some of its values, and erase what computes the others."""
-    *ops, end = [each.operation for each in block.operations]
+    """Have a body yield some of its values, and erase the ops that compute the others."""
+    *ops, end = [view.operation for view in block.operations]
     with end.location, ir.InsertionPoint(end):
         linalg.YieldOp([end.operands[number] for number in results])
     end.erase()

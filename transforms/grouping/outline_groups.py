@@ -14,7 +14,7 @@ after:
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 `SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have.
-The function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined-groups`
+The function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined`
 puts it back, its ops marked. What passes do to its ops meanwhile, they do within the group. A group
 that says `tiling` is tiled here, and what computes its result is fused into the tiles. A group
 inside another is a function of its own where it says `tiling` or `preserve`, and goes the way of

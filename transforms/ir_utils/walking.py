@@ -230,3 +230,26 @@ def is_in_sequence(op: Any) -> bool:
 def function_type(function: Any) -> ir.FunctionType:
     """Return the type of a `func.func`."""
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function, or of another symbol."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def callee_of(call: Any) -> str:
+    """Return the name of the function that an op calls."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def rename_op(op: Any, name: str) -> Any:
+    """Put an op of another name, and the same in all else, in the place of an op; return it."""
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            name,
+            results=[result.type for result in op.results],
+            operands=list(op.operands),
+            attributes=dict(op.attributes.items()),
+        )
+    replace_op(op, *new.results)
+    return new

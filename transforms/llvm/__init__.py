@@ -6,9 +6,6 @@ from linalg_ext.transforms.memory import CHECKS
 from linalg_ext.transforms.numerics import PASSES as NUMERICS
 
 PASSES = (
-    "linalg-ext-lower-vector-scan",
-    "convert-vector-to-scf",
-    "linalg-ext-hoist-allocas",
     "lower-affine",
     *NUMERICS,
     "convert-scf-to-cf",
@@ -31,6 +28,7 @@ PASSES = (
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
-    "linalg-ext-finish-functions",
+    "linalg-ext-make-functions-internal",
+    "linalg-ext-set-target",
 )
 """Loops, vectors and memrefs become the LLVM dialect, and failures a status."""

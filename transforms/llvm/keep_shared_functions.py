@@ -39,9 +39,9 @@ after:
 In a long module those called once are kept as well: LLVM's time grows with the square of the length
 of a function.
 
-Those that take a buffer are kept: functions of scalars stand in loops, where a call costs more than
-what it does. One in which nothing can fail returns no status. Buffers whose strides are known are
-given as plain pointers.
+Functions that take a buffer are kept: those of scalars stand in loops, where a call costs more than
+their work. A function in which nothing can fail returns no status. Buffers whose strides are known
+are passed as plain pointers.
 """
 
 from __future__ import annotations
@@ -58,10 +58,12 @@ from linalg_ext.transforms.ir_utils.module_functions import (
     entry_with_status,
 )
 from linalg_ext.transforms.ir_utils.walking import (
+    callee_of,
     count_operations,
     enclosing,
     function_type,
     functions,
+    name_of,
     operations,
     replace_op,
 )
@@ -88,15 +90,16 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
         return report
     ops = operations(module, {"func.call", "func.constant", *_CAN_FAIL})
     calls = [op for op in ops if op.name == "func.call"]
-    counts = Counter(map(_callee, calls))
-    known = {_name(function): function for function in functions(module)}
+    counts = Counter(map(callee_of, calls))
+    known = {name_of(function): function for function in functions(module)}
     # A function whose address is taken is called with the type that it has.
-    named = {_symbol(op, "value") for op in ops if op.name == "func.constant"}
+    constants = (op.attributes["value"] for op in ops if op.name == "func.constant")
+    with_address = {ir.FlatSymbolRefAttr(value).value for value in constants}
     is_long = count_operations(module) > longest
     kept = {
-        name: one
-        for name, one in known.items()
-        if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(one)
+        name: function
+        for name, function in known.items()
+        if (counts[name] > 1 or is_long) and name not in with_address and _may_be_kept(function)
     }
     failing = _failing([op for op in ops if op.name in _CAN_FAIL], calls)
     for name, function in kept.items():
@@ -107,22 +110,10 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
         if name in failing:
             _return_status(function)
     for call in calls:
-        if (name := _callee(call)) in kept and name in failing:
+        if (name := callee_of(call)) in kept and name in failing:
             with call.location, ir.InsertionPoint(call):
                 _hand_status_on(call)
     return report
-
-
-def _name(function: Any) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
-
-
-def _callee(call: ir.Operation) -> str:
-    return _symbol(call, "callee")
-
-
-def _symbol(op: ir.Operation, attribute: str) -> str:
-    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
 def _may_be_kept(function: Any) -> bool:
@@ -131,9 +122,9 @@ def _may_be_kept(function: Any) -> bool:
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
     type_ = function_type(function)
-    takes = any(isinstance(each, ir.MemRefType) for each in type_.inputs)
-    # Of a buffer that is given back, a plain pointer would not tell how to free it.
-    return takes and not any(isinstance(each, ir.MemRefType) for each in type_.results)
+    takes = any(isinstance(input_, ir.MemRefType) for input_ in type_.inputs)
+    # A plain pointer to a returned buffer would not tell how to free it.
+    return takes and not any(isinstance(result, ir.MemRefType) for result in type_.results)
 
 
 def _is_plain(type_: ir.Type) -> bool:
@@ -150,8 +141,8 @@ def _is_plain(type_: ir.Type) -> bool:
 
 def _failing(can_fail: list[Any], calls: list[Any]) -> set[str]:
     """Return the functions in which something can fail, or in one that they call."""
-    failing = {_name(enclosing(op, "func.func")) for op in can_fail}
-    callers = {(_name(enclosing(call, "func.func")), _callee(call)) for call in calls}
+    failing = {name_of(enclosing(op, "func.func")) for op in can_fail}
+    callers = {(name_of(enclosing(call, "func.func")), callee_of(call)) for call in calls}
     while more := {caller for caller, callee in callers if callee in failing} - failing:
         failing |= more
     return failing
@@ -172,7 +163,7 @@ def _return_status(function: Any) -> None:
 def _hand_status_on(call: Any) -> None:
     i64 = ir.IntegerType.get_signless(64)
     types = [result.type for result in call.results]
-    made = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
-    *results, status = made.operation.results
+    new = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
+    *results, status = new.operation.results
     assert_good(status, "a part failed")
     replace_op(call, *results)

@@ -39,7 +39,7 @@ from itertools import compress
 from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.module_functions import STATUS
-from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
+from linalg_ext.transforms.ir_utils.walking import name_of, operations, producer, replace_op
 
 NAME = "linalg-ext-make-functions-internal"
 
@@ -53,7 +53,7 @@ def make_functions_internal(module: ir.Operation) -> Report:
     """Make private functions internal, and an entry that is called through its C interface."""
     report = Report(NAME)
     functions = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        name_of(op): op.operation
         for op in module.regions[0].blocks[0].operations
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks)
     }

@@ -100,8 +100,8 @@ def _append_fail_block(function: Any) -> Any:
         fail = blocks.append(ir.IntegerType.get_signless(64))
         with ir.InsertionPoint(fail):
             if PART in function.attributes:
-                others = [_poison(type_) for type_ in function_type(function).results[:-1]]
-                func.ReturnOp([*others, fail.arguments[0]])
+                results = [_poison(type_) for type_ in function_type(function).results[:-1]]
+                func.ReturnOp([*results, fail.arguments[0]])
                 return fail
             zero = index(0)
             memref.store(fail.arguments[0], status, [zero])
@@ -116,7 +116,7 @@ def _poison(type_: Any) -> Any:
 def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
     """End `block` at its first assertion, its remainder at the second, and so on.
 
-    From the last assertion to the first, so that each operation moves once. The number of them.
+    The last assertion goes first, so that each operation moves once. Returns their number.
     """
     ops = [op.operation for op in block.operations]
     positions = [at for at, op in enumerate(ops) if op.name == "cf.assert"]
@@ -140,14 +140,14 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
 def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
     """Return the status that a failing assertion means, and the operations made for it."""
     if STATUS_OF_PART in check.attributes:
-        # It says that a status is 0.
+        # The assertion is that a status is 0.
         return check.operands[0].owner.operands[0], []
     number = arith.constant(ir.IntegerType.get_signless(64), messages[_message(check)])
     return number, [number.owner]
 
 
 def _message(check: Any) -> str:
-    # In bytecode it may be no text.
+    # The message of an assertion in bytecode may be no text.
     message = ir.StringAttr(check.attributes["msg"]).value_bytes.decode(errors="replace")
     location = check.location
     while isinstance(location, ir.CallSiteLoc):

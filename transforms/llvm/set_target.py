@@ -16,8 +16,8 @@ after:
 The execution engine makes code for the CPU that it runs on. A function's own features stand in
 place of that CPU's; its own CPU alone does not, for LLVM adds the features of the host to it.
 
-What is called is a function that the engine puts around each of ours, without such attributes.
-LLVM may inline a function into one that has more features, and would then use them: `no_inline`.
+The engine calls a function that it puts around each of ours, without such attributes. LLVM may
+inline a function into one that has more features, and would then use them: `no_inline`.
 
 A target that has AVX-512 and prefers narrower vectors gets no registers of 512 bits. One that has
 AVX gets those of 256 in any case: LLVM knows no way to forbid them.
@@ -38,10 +38,10 @@ NAME = "linalg-ext-set-target"
 def set_target(module: ir.Operation, *, name: str = "") -> Report:
     """Give every `llvm.func` with a body the CPU and the features of a target.
 
-    This machine is what the engine makes code for anyway: for it nothing is changed.
+    The engine makes code for this machine anyway: no function is confined to it.
 
     Args:
-        name: of the target; the one in force where it is empty.
+        name: the name of the target; the one in force if empty.
 
     Raises:
         TargetError: there is no target of that name.
@@ -72,8 +72,8 @@ def confine(function: Any, target: Target) -> None:
         attributes["tune_cpu"] = ir.StringAttr.get(target.cpu)
     listed = ", ".join(f'"{switch}"' for switch in target.llvm_features)
     attributes["target_features"] = ir.Attribute.parse(f"#llvm.target_features<[{listed}]>")
-    given = list(ir.ArrayAttr(attributes["passthrough"])) if "passthrough" in attributes else []
-    attributes["passthrough"] = ir.ArrayAttr.get([*given, *_vector_widths(target)])
+    old = list(ir.ArrayAttr(attributes["passthrough"])) if "passthrough" in attributes else []
+    attributes["passthrough"] = ir.ArrayAttr.get([*old, *_vector_widths(target)])
     if "always_inline" in attributes:
         del attributes["always_inline"]  # the two together are no valid function
     attributes["no_inline"] = ir.UnitAttr.get()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-PASSES = ("linalg-ext-place-buffers",)
+PASSES = (
+    "linalg-ext-lower-vector-scan",
+    # It leaves buffers in loops around vectors of several dimensions.
+    "convert-vector-to-scf",
+    "linalg-ext-place-buffers",
+)
 """Passes that place each buffer, while loops are still loops."""
 
 CHECKS = (

@@ -40,7 +40,7 @@ OUT_OF_MEMORY = "out of memory: an intermediate buffer could not be allocated"
 def check_allocations(module: ir.Operation) -> Report:
     """Assert that each memref.alloc of the entry that takes a status, or of a slice, succeeded."""
     report = Report(NAME)
-    allocations = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
+    allocations = [operations(entry, {"memref.alloc"}) for entry in functions_with_status(module)]
     for allocation in itertools.chain.from_iterable(allocations):
         report.matched[allocation.name] += 1
         report.changed[allocation.name] += 1

@@ -93,7 +93,7 @@ _MOST_NOTED = 1024
 """The most buffers of one function that are listed to be given back on a failure.
 
 The list is on the stack and takes 40 bytes a buffer. A function with more buffers loses those that
-it has when it fails.
+it holds when it fails.
 """
 
 
@@ -104,7 +104,7 @@ def lend_buffers(module: ir.Operation) -> Report:
     Control flow must be branches already.
     """
     report = Report(NAME)
-    # Where Python raises at every call, what each of them loses adds up.
+    # The buffers that calls lose add up if Python raises at every call.
     least = 1 if calls_python(module) else LEAST_BYTES
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})

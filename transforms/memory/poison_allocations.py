@@ -19,7 +19,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.poison import PATTERN, VARIABLE
 from linalg_ext.transforms.ir_utils.module_functions import declare
-from linalg_ext.transforms.ir_utils.walking import enclosing, operations
+from linalg_ext.transforms.ir_utils.walking import callee_of, enclosing, name_of, operations
 
 from .lend_buffers import TAKE
 
@@ -27,7 +27,7 @@ NAME = "linalg-ext-poison-allocations"
 
 _FILL = "lx_poison"
 _BYTES = {"malloc": 0, "aligned_alloc": 1}
-"""The functions that give memory, and the position of its size among what they take."""
+"""The functions that give memory, and the position of its size among their arguments."""
 
 FUNCTIONS = f"""
 llvm.mlir.global weak @{variable_symbol(VARIABLE)}({PATTERN} : i64) : i64
@@ -70,7 +70,7 @@ llvm.func internal @{_FILL}(%start: !llvm.ptr, %bytes: i64) {{
 
 @module_pass(NAME, on=("llvm.alloca", "llvm.call"))
 def poison_allocations(module: ir.Operation) -> Report:
-    """Fill what the functions of a module in the LLVM dialect allocate."""
+    """Fill the memory that functions of the LLVM dialect allocate."""
     report = Report(NAME)
     for op in operations(module, {"llvm.call", "llvm.alloca"}):
         with op.location, ir.InsertionPoint.after(op):
@@ -87,14 +87,13 @@ def poison_allocations(module: ir.Operation) -> Report:
 
 
 def _bytes_of_call(op: Any) -> Any:
-    """Return the size of the memory that a call gives; None where it gives none."""
+    """Return the size of the memory that a call gives; None if it gives no memory."""
     if "callee" in op.attributes:
-        position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        position = _BYTES.get(callee_of(op))
         return None if position is None else op.operands[position]
     # The pool's function has no name: `lend_buffers` calls it by its address.
     function: Any = enclosing(op, "llvm.func")
-    is_pool = ir.StringAttr(function.attributes["sym_name"]).value == TAKE
-    return op.operands[2] if is_pool and len(op.results) else None
+    return op.operands[2] if name_of(function) == TAKE and len(op.results) else None
 
 
 def _bytes_of_alloca(op: Any) -> Any:

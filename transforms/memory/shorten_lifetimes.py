@@ -1,8 +1,8 @@
 """Allocate a buffer before its first use, and free it after its last.
 
 Memory that is free again is what the next buffer gets: a row of ops needs room for two of its
-intermediates, not for all of them, and finds them in the caches. Bufferization allocates where a
-tensor was first spoken of; upstream's ownership-based deallocation frees everything at the end of a
+intermediates, not for all of them, and finds them in the caches. Bufferization allocates at the
+first mention of a tensor; upstream's ownership-based deallocation frees everything at the end of a
 block.
 
 before:
@@ -54,16 +54,16 @@ def shorten_lifetimes(module: ir.Operation) -> Report:
         places = [place for user in users if (place := ancestor_in(block, user)) is not None]
         if len(places) < len(users) or frees[0].block != block:
             continue
-        others = [place for place in places if place != frees[0]]
-        if others:
-            frees[0].move_after(last_of(others))
+        readers = [place for place in places if place != frees[0]]
+        if readers:
+            frees[0].move_after(last_of(readers))
         _sink(allocation)
         report.changed[allocation.name] += 1
     return report
 
 
 def _sink(op: Any) -> None:
-    """Move an op, and the views of its result, to before what needs them first."""
+    """Move an op, and the views of its result, to before their first users."""
     users = []
     for use in [use for result in op.results for use in result.uses]:
         user = use.owner.operation

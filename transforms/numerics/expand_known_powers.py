@@ -24,9 +24,9 @@ after:
     %p = arith.mulf %q, %q : f32
     %r = arith.truncf %p : f32 to bf16
 
-The general power takes some ten times as long. It is done for whole numbers and halves so small
-that no element is further than 4 ulp from the exact power, and none is beyond the format that the
-power is not beyond. Zeros, infinities and NaNs are what C's `pow` has of them (ISO C23, F.10.4.5).
+The general power takes some ten times as long. The exponents are whole numbers and halves so small
+that each element is within 4 ulp of the exact power, and finite where the power is. Zeros,
+infinities and NaNs are those of C's `pow` (ISO C23, F.10.4.5).
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ NAME = "linalg-ext-expand-known-powers"
 
 _POWER = "math.powf"
 
-
 _WHOLE = -3, 7
 _HALVES = -2.5, 3.5
-"""The least and the greatest exponents that give at most 4 ulp: a factor adds the errors of both,
-and one over something is not exact to begin with."""
+"""The least and the greatest exponents that give at most 4 ulp.
+
+The error of a product is the sum of those of its factors, and a reciprocal is rounded first.
+"""
 
 
 @module_pass(NAME, on=_POWER)
@@ -85,7 +86,7 @@ def _power(x: Any, exponent: float) -> Any:
     whole = int(abs(exponent))
     if not exponent:
         return constant(x.type, 1)
-    # One over a product may be beyond the format where the power is not.
+    # The reciprocal of a product may be beyond the format although the power is not.
     factor = x if exponent > 0 else arith.divf(constant(x.type, 1), x)
     product = _product(factor, whole) if whole else None
     if abs(exponent) == whole:
@@ -93,7 +94,7 @@ def _power(x: Any, exponent: float) -> Any:
     root = math.sqrt(x)
     if exponent < 0:
         root = arith.divf(constant(x.type, 1), root)
-    # It is never negative: of -0 and of what an infinite factor gives the sign is wrong.
+    # The power is never negative: the sign for -0, and of an infinite factor, is wrong.
     power = math.absf(root if product is None else arith.mulf(product, root))
     format_ = WIDE[str(element_type(x.type))]
     infinity, sign = format_.overflow, 1 << (format_.exponent + format_.mantissa)

@@ -1,4 +1,4 @@
-"""Expand what upstream's lowerings of math and of floating-point arith lack or do imprecisely.
+"""Expand the ops of math and arith on floats that upstream does not lower, or imprecisely.
 
 before:
     %i = math.isinf %x : f32
@@ -64,9 +64,10 @@ after:
     %t = arith.extf %s : f8E8M0FNU to f32
     %r = arith.mulf %w, %t : f32                     // scaling_truncf divides, then truncates
 
-Runs before narrow floats are emulated in f32: what is normal depends on the format, and a fused
-multiply-add in f32 would round twice (in f64 the product of narrow numbers is exact). Upstream
-writes expm1 as exp(x) - 1, which has no correct digit left near 0.
+Runs before narrow floats are emulated in f32: the least normal number depends on the format, and a
+fused multiply-add in f32 would round twice (in f64 the product of narrow numbers is exact).
+Upstream writes expm1 as exp(x) - 1, which has no correct digit left near 0. That of vectors of f32
+or f64 is left to `linalg-ext-expand-vector-math`.
 
 Source of expm1: W. Kahan, as told in N. Higham, Accuracy and Stability of Numerical Algorithms,
 section 1.14.1.
@@ -79,6 +80,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen.vector_math.expand_vector_math import obstacle
 from linalg_ext.transforms.ir_utils.arithmetic import constant, like, literal
 from linalg_ext.transforms.ir_utils.float_formats import EXPONENT_ONLY, FLOATS, NARROW, FloatFormat
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_each
@@ -147,6 +149,8 @@ def _least_normal(type_: Any, format_: FloatFormat) -> Any:
 def _expm1(op: Any) -> Any | None:
     (value,) = op.operands
     type_ = value.type
+    if isinstance(type_, ir.VectorType) and obstacle(op.name, type_) is None:
+        return None
     if _is_narrow(value):
         wide = like(type_, ir.F32Type.get())
         return arith.truncf(type_, _kahan_expm1(arith.extf(wide, value)))
@@ -154,13 +158,13 @@ def _expm1(op: Any) -> Any | None:
 
 
 def _kahan_expm1(x: Any) -> Any:
-    one = constant(x.type, 1)
+    unit = constant(x.type, 1)
     power = math.exp(x)
-    difference = arith.subf(power, one)
+    difference = arith.subf(power, unit)
     corrected = arith.mulf(difference, arith.divf(x, math.log(power)))
-    is_one = arith.cmpf(arith.CmpFPredicate.OEQ, power, one)
+    is_one = arith.cmpf(arith.CmpFPredicate.OEQ, power, unit)
     near = arith.select(is_one, x, corrected)
-    is_near = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(x), one)
+    is_near = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(x), unit)
     return arith.select(is_near, near, difference)
 
 
@@ -197,14 +201,14 @@ def _scaling_truncf(op: Any) -> Any:
 
 
 def _power_of_two(scale: Any) -> Any:
-    """Return a scale as a bare power of two, which is what scaling is by."""
+    """Return a scale as a bare power of two."""
     if _format(scale) == EXPONENT_ONLY:
         return scale
     return arith.truncf(like(scale.type, ir.Type.parse(EXPONENT_ONLY)), scale)
 
 
 def _extended(value: Any, type_: Any) -> Any:
-    """`value` in the float type `type_`, which may be as narrow as its own."""
+    """Return `value` in the float type `type_`, which may be as narrow as its own."""
     if value.type == type_:
         return value
     if element_type(value.type).width < element_type(type_).width:

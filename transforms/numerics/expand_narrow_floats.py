@@ -54,7 +54,7 @@ def expand_narrow_floats(module: ir.Operation) -> Report:
 
 
 def narrow_type_names() -> tuple[str, ...]:
-    """MLIR's names of the formats that are expanded."""
+    """Return MLIR's names of the formats that are expanded."""
     return (*NARROW, EXPONENT_ONLY)
 
 
@@ -65,7 +65,7 @@ def _is_narrow_cast(op: Any) -> bool:
 
 
 def _convert(value: Any, to: Any) -> Any:
-    """`value` in format `to`: through f32 (which holds every narrow number) unless one is f64."""
+    """Return `value` in format `to`: by f32 (which holds every narrow number) unless one is f64."""
     source, target = str(element_type(value.type)), str(to)
     if source == "f16" and _has_f16_casts():
         value = arith.extf(like(value.type, ir.F32Type.get()), value)
@@ -108,11 +108,11 @@ def _widen(value: Any, source: FloatFormat) -> Any:
     aligned = i32.shl(magnitude, shift)
     rebias = F32.bias - source.bias
     normal = i32.add(aligned, rebias << F32.mantissa)
-    # A subnormal m * 2^(1-bias) is (1 + m) * 2^(1-bias) less one: no f32 subnormal is touched.
-    one = (rebias + 1) << F32.mantissa
+    # A subnormal m * 2^(1-bias) is (1 + m) * 2^(1-bias) less the least normal: all normal in f32.
+    least = (rebias + 1) << F32.mantissa
     subnormal = arith.subf(
-        arith.bitcast(float32, i32.add(aligned, one)),
-        arith.bitcast(float32, i32.value(one)),
+        arith.bitcast(float32, i32.add(aligned, least)),
+        arith.bitcast(float32, i32.value(least)),
     )
     tiny = i32.below(magnitude, 1 << source.mantissa)
     wide = i32.select(tiny, arith.bitcast(i32.type, subnormal), normal)
@@ -167,7 +167,7 @@ def _round_magnitude(
 
 
 def _widen_exponent(value: Any) -> Any:
-    """f8E8M0FNU as f32: bits b are 2^(b - 127)."""
+    """Return a number of f8E8M0FNU as f32: bits b are 2^(b - 127)."""
     float32 = like(value.type, ir.F32Type.get())
     bits, i32 = _bits(value, 32)
     wide = i32.shl(bits, F32.mantissa)
@@ -178,7 +178,7 @@ def _widen_exponent(value: Any) -> Any:
 def _narrow_exponent(value: Any) -> Any:
     """Convert an f32 or f64 to f8E8M0FNU: the nearest power of two, ties upwards, or the least.
 
-    Zero, negative numbers, NaN and what rounds above 2^127 have no power of two: NaN.
+    Zero, negative numbers, NaN and numbers that round above 2^127 have no power of two: NaN.
     """
     source = F64 if isinstance(element_type(value.type), ir.F64Type) else F32
     bits, ints = _bits(value, source.width)

@@ -13,8 +13,8 @@ after:
     %v = llvm.shl %i, %n : i32
     %s = llvm.freeze %v : i32
 
-A shift by a constant that is less than the width is left alone. What is only chosen by
-`llvm.select` is frozen behind the choice.
+A shift by a constant that is less than the width is left alone. A value that only `llvm.select`
+reads is frozen behind the choice.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _may_be_undefined(op: Any) -> bool:
 
 
 def _numbers(constant: Any) -> list[int]:
-    """Return the numbers of a constant; one that is no number of bits where they are not known."""
+    """Return the numbers of a constant; -1, which is no number of bits, if they are not known."""
     value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]

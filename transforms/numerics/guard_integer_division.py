@@ -89,7 +89,7 @@ def _guarded(name: str, a: Any, b: Any) -> Any:
         least = integers.equal(a, -(1 << (width - 1)))
         wraps = arith.andi(least, integers.equal(b, -1))
         bad = arith.ori(zero, wraps)
-    # Any remainder by 1 is 0, and the least integer over 1 is itself: both as wanted.
+    # Any remainder by 1 is 0, and the least integer over 1 is itself, as NumPy has them.
     quotient = _divide(name, a, integers.select(bad, 1, b))
     quotient.owner.attributes[GUARDED] = ir.UnitAttr.get()
     return quotient if "rem" in name else integers.select(zero, 0, quotient)

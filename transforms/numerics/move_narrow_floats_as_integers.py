@@ -40,7 +40,7 @@ _MOVES = frozenset(
         "llvm.store",
     }
 )
-"""Ops to which it is all one what the bits that they move mean."""
+"""Ops that move bits of any meaning."""
 
 
 @module_pass(NAME, on=_MOVES)
@@ -56,7 +56,7 @@ def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
 
 
 def _moves_narrow_floats(op: Any) -> bool:
-    """Return whether the value that is moved, the result or the first operand, is of such."""
+    """Return whether the moved value, the result or the first operand, is of narrow floats."""
     moved = op.results or op.operands
     return _is_narrow(moved[0].type)
 

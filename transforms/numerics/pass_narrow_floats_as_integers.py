@@ -23,8 +23,8 @@ after:
       return %d : i16
     }
 
-For a CPU without instructions on such floats LLVM passes them as f32, and rounds what arrives by a
-call of a function that not every machine provides. Functions that are only declared keep their
+For a CPU without instructions on such floats LLVM passes them as f32, and rounds them on arrival by
+a call of a function that not every machine provides. Functions that are only declared keep their
 types, and so do those whose address is taken.
 """
 
@@ -35,7 +35,13 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import function_type, functions, operations
+from linalg_ext.transforms.ir_utils.walking import (
+    function_type,
+    functions,
+    name_of,
+    operations,
+    replace_op,
+)
 
 NAME = "linalg-ext-pass-narrow-floats-as-integers"
 
@@ -46,15 +52,15 @@ _FUNCTION = "func.func"
 def pass_narrow_floats_as_integers(module: ir.Operation) -> Report:
     """Make the parameters and results of functions that are f16 or bf16 integers of 16 bits."""
     report = Report(NAME)
-    concerned = [one for one in functions(module) if any(map(_is_narrow, _types(one)))]
+    concerned = [op for op in functions(module) if any(map(_is_narrow, _types(op)))]
     if not concerned:
         return report
-    taken = {str(op.attributes["value"]) for op in operations(module, {"func.constant"})}
+    with_address = {str(op.attributes["value"]) for op in operations(module, {"func.constant"})}
     changed: set[str] = set()
     for function in concerned:
-        symbol = f"@{ir.StringAttr(function.attributes['sym_name']).value}"
+        symbol = f"@{name_of(function)}"
         report.matched[_FUNCTION] += 1
-        if symbol in taken:
+        if symbol in with_address:
             report.leave(_FUNCTION, "the address of the function is taken")
             continue
         _change(function)
@@ -121,6 +127,4 @@ def _change_call(call: Any) -> None:
             arith.BitcastOp(type_, result).result if _is_narrow(type_) else result
             for type_, result in zip(old, new.results, strict=True)
         ]
-    for result, value in zip(call.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    call.erase()
+    replace_op(call, *values)

@@ -19,7 +19,7 @@ from linalg_ext.structured.group import may_be_fused
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 
-from ._work_steps import Access, Step, far, figures, step_of
+from ._work_steps import Access, Step, figures, step_of
 
 WORTH_SHARING = 30_000.0
 """Work, in nanoseconds of one core, from which on more than one thread is used.
@@ -33,7 +33,7 @@ LEAST_SLICE = 8_000.0
 """Nanoseconds of a slice: fewer threads are used rather than do less each."""
 
 SLICES_EACH = 4
-"""Slices for each thread, where they repeat nothing: a disturbed thread does fewer of them."""
+"""Slices for each thread, if they repeat no work: a disturbed thread does fewer of them."""
 
 UNEVEN = 16
 """A slice may be longer than another by one part in `UNEVEN`, to begin where a cache line does."""
@@ -115,7 +115,7 @@ def cut_into(extent: int, granule: int, slices: int) -> Cut:
     size = -(-extent // slices)
     if size >= UNEVEN * granule:
         size = -(-size // granule) * granule
-    # Of 9 steps for 4 slices: 3, 3 and 3. No slice of a fourth would be shorter.
+    # 9 steps for 4 slices are 3, 3 and 3: with a fourth slice none would be shorter.
     count = -(-extent // size)
     return Cut(count, size, extent - size * (count - 1))
 
@@ -126,12 +126,12 @@ def find_work(steps: Sequence[Step], slices: int) -> Work | None:
     written = {a.buffer for step in steps for a in step.accesses if a.is_written}
     largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))
     ways = [_assign(steps, written, largest, loop) for loop in steps[largest].candidates]
-    # Of equals an outer loop: its slices are whole in memory.
+    # The outermost of equal loops: its slices are whole in memory.
     return min(filter(None, ways), key=lambda work: work.nanoseconds_of_slice(slices), default=None)
 
 
 def _assign(steps: Sequence[Step], written: set[Any], first: int, loop: int) -> Work | None:
-    """Cut `first` along `loop`, and every other step as that demands; None where it cannot be."""
+    """Cut `first` along `loop`, and every other step as that demands; None if one cannot be cut."""
     loops: dict[int, int] = {}
     axes: dict[Any, int] = {}
     size = steps[first].sizes[loop]
@@ -140,11 +140,11 @@ def _assign(steps: Sequence[Step], written: set[Any], first: int, loop: int) -> 
     for at, step in enumerate(steps):
         if at in loops:
             continue
-        # It shares nothing that is written with those before: any of its loops, if it is as long.
-        for other in step.candidates:
+        # The step shares no written memory with those before: any loop of the same extent will do.
+        for candidate in step.candidates:
             more, further = dict(loops), dict(axes)
-            is_as_long = size is not None and step.sizes[other] == size
-            if is_as_long and _spread(steps, written, at, other, more, further):
+            is_as_long = size is not None and step.sizes[candidate] == size
+            if is_as_long and _spread(steps, written, at, candidate, more, further):
                 loops, axes = more, further
                 break
         else:
@@ -160,7 +160,11 @@ def _spread(
     loops: dict[int, int],
     axes: dict[Any, int],
 ) -> bool:
-    """Cut a step along a loop, and what shares with it what is written; whether that can be."""
+    """Cut a step along a loop, and the steps that share written memory with it.
+
+    Returns:
+        False where one of them cannot be cut.
+    """
     loops[first] = loop
     pending = [first]
     while pending:
@@ -177,7 +181,7 @@ def _spread(
                 for reached in neighbour.accesses:
                     if reached.buffer != access.buffer:
                         continue
-                    # What one view holds at an index may be elsewhere in another.
+                    # An index of one view may mean another element in another.
                     index = reached.indices[axis] if reached.value == access.value else None
                     if index is None or len(index) != 1 or 1 not in index.values():
                         return False
@@ -193,14 +197,14 @@ def _spread(
 
 
 def _axis(access: Access, loop: int) -> int | None:
-    """Return the axis that the loop runs along; -1 for none, None where that cannot be cut."""
+    """Return the axis that the loop runs along: -1 without one, None if it cannot be cut."""
     if None in access.indices:
         return None
     axes = {axis: index for axis, index in enumerate(access.indices) if loop in (index or {})}
     if not axes:
         return -1
-    ((axis, index), *others) = axes.items()
-    can_be_cut = not others and index is not None and index[loop] > 0
+    axis, index = next(iter(axes.items()))
+    can_be_cut = len(axes) == 1 and index is not None and index[loop] > 0
     is_shared = access.is_written and len(index or {}) != 1
     return axis if can_be_cut and not is_shared else None
 
@@ -258,8 +262,8 @@ def cuttable_steps(entry: ir.Operation) -> Iterator[Step | None]:
     """Yield the steps of all rows that can be cut by themselves, and None behind each row."""
     reasons: set[str] = set()
     for block in _blocks(entry):
-        for each in block.operations:
-            met = _met(each.operation, reasons)
+        for view in block.operations:
+            met = _met(view.operation, reasons)
             if met is None:
                 yield None
             elif isinstance(met, Step) and _can_be_cut(met):
@@ -274,7 +278,7 @@ def _can_be_cut(step: Step) -> bool:
 
 def parallel_loops(entry: ir.Operation) -> list[Any]:
     """Return the outermost parallel loops of an entry."""
-    ops = (each.operation for block in _blocks(entry) for each in block.operations)
+    ops = (view.operation for block in _blocks(entry) for view in block.operations)
     return [op for op in ops if op.name in _PARALLEL]
 
 
@@ -283,7 +287,7 @@ def _blocks(op: Any) -> Iterator[Any]:
     for region in op.regions:
         for block in region.blocks:
             yield block
-            for inner in (each.operation for each in block.operations):
+            for inner in (view.operation for view in block.operations):
                 if inner.name.startswith("scf.") and inner.name not in _PARALLEL:
                     yield from _blocks(inner)
 
@@ -291,7 +295,7 @@ def _blocks(op: Any) -> Iterator[Any]:
 def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
     finished, row = [], Row()
     frees: list[Any] = []
-    for op in (each.operation for each in block.operations):
+    for op in (view.operation for view in block.operations):
         if row.steps and row.after is None:
             row.after = op
         met = _met(op, reasons)
@@ -310,7 +314,7 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
 
 
 def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
-    """Return an op as a step, as it is where a row goes on behind it, and None where it ends."""
+    """Return a step for an op, the op itself if a row goes on behind it, None if it ends there."""
     if op.name in STRUCTURED:
         step = step_of(op)
         if not isinstance(step, str):
@@ -362,10 +366,10 @@ def _region(steps: list[Step], threads: int) -> Region:
     return Region(steps, find_work(steps, threads))
 
 
-def _joint(one: Region, other: Region, threads: int) -> Region | None:
+def _joint(first: Region, second: Region, threads: int) -> Region | None:
     """Return both regions as one; None where two regions are faster."""
-    steps = [*one.steps, *other.steps]
-    if one.work is None and other.work is None:
+    steps = [*first.steps, *second.steps]
+    if first.work is None and second.work is None:
         return Region(steps, None)
     if not may_be_fused(*(step.op for step in steps)):
         return None
@@ -374,8 +378,8 @@ def _joint(one: Region, other: Region, threads: int) -> Region | None:
     joint = _region(steps, threads)
     if joint.work is None:
         return None
-    apart = _nanoseconds(one, threads) + wait() + _nanoseconds(other, threads)
-    apart += _nanoseconds_between(one, other) / threads
+    apart = _nanoseconds(first, threads) + wait() + _nanoseconds(second, threads)
+    apart += _nanoseconds_between(first, second) / threads
     return joint if _nanoseconds(joint, threads) <= apart else None
 
 
@@ -384,14 +388,16 @@ def wait() -> float:
     return 1e9 * figures(current()).fork
 
 
-def _nanoseconds_between(one: Region, other: Region) -> float:
-    """Estimate the time of one core to write and read the buffers that `other` takes from `one`.
+def _nanoseconds_between(first: Region, second: Region) -> float:
+    """Estimate the time of one core to write and read what `second` takes from `first`.
 
-    In a joint region, a slice has them in its caches or even in registers.
+    In a joint region, a slice has these buffers in its caches or even in registers.
     """
-    written = {a.buffer: a for step in one.steps for a in step.accesses if a.is_written}
-    reached = {a.buffer for step in other.steps for a in step.accesses}
-    return sum(far(written[buffer].bytes) for buffer in reached if buffer in written) * 2
+    written = {a.buffer: a for step in first.steps for a in step.accesses if a.is_written}
+    reached = {a.buffer for step in second.steps for a in step.accesses}
+    memory = figures(current()).levels[-1]
+    moved = (written[buffer].bytes for buffer in reached if buffer in written)
+    return sum(1e9 * bytes_ / memory.read for bytes_ in moved) * 2
 
 
 def _nanoseconds(region: Region, threads: int) -> float:
@@ -409,7 +415,7 @@ def _items(steps: Sequence[Step]) -> list[list[Step]]:
     it might separate steps that belong together.
     """
     first: list[list[Step]] = []
-    others: list[list[Step]] = []
+    in_order: list[list[Step]] = []
     waiting: list[Step] = []
     for at, step in enumerate(steps):
         mine = [fill for fill in waiting if step.reaches(fill.accesses[0].buffer)]
@@ -421,10 +427,10 @@ def _items(steps: Sequence[Step]) -> list[list[Step]]:
             elif user is not None:
                 waiting.append(step)
             else:
-                others.append([step])
+                in_order.append([step])
             continue
-        others.append([*mine, step])
-    return [*first, *others]
+        in_order.append([*mine, step])
+    return [*first, *in_order]
 
 
 def _may_move(steps: Sequence[Step], at: int) -> bool:
@@ -441,5 +447,5 @@ def _first_user(steps: Sequence[Step], at: int) -> Step | None:
 
 
 def _reaches_so(user: Step, fill: Step) -> bool:
-    (access,) = fill.accesses
-    return all(each.value == access.value for each in user.accesses if each.buffer == access.buffer)
+    (filled,) = fill.accesses
+    return all(a.value == filled.value for a in user.accesses if a.buffer == filled.buffer)

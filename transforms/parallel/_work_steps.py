@@ -20,7 +20,7 @@ from linalg_ext.definition.affine import AffineExpr, AffineMap, linear_terms
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.target import Figures, Target, current
-from linalg_ext.target.analytic import busy_core
+from linalg_ext.target.analytic import NEST, busy_core
 from linalg_ext.transforms.analysis.buffers import (
     Buffer,
     buffer_of,
@@ -32,12 +32,6 @@ from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 from linalg_ext.transforms.ir_utils.arithmetic import strides_of
 from linalg_ext.transforms.ir_utils.generics import input_count, loop_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import ancestor_in
-
-_PANEL_PRICE = 1.5
-"""The cost of a byte of a contraction's panel of columns, where one of its rows costs 1."""
-
-_IN_PIECES = 1.1
-"""The cost of a slice of many pieces of memory, where a slice of one piece costs 1."""
 
 _USUAL_SIZE = 1024
 """The size assumed for a dynamic dimension when costs are compared."""
@@ -145,12 +139,12 @@ class Step:
         """Estimate the time of the op on one core."""
         rates = figures(target)
         moving = self._moved / rates.level_of(self._moved).read
-        # Of elements that are half as wide as f32 a vector has twice as many.
+        # A vector has twice as many elements that are half as wide as f32.
         width = min(access.element_bytes for access in self.accesses) / 4
-        each = sum(
+        point = sum(
             count / rates.function_rate(kind, "f32") for kind, count in self.operations.items()
         )
-        return 1e9 * max(moving, math.prod(self.extents) * width * each)
+        return 1e9 * max(moving, math.prod(self.extents) * width * point)
 
     def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
         """Estimate the time of one core for the longest of `slices` slices along a loop."""
@@ -162,19 +156,16 @@ class Step:
         is_whole = len(self.extents) == 1 or all(
             access.unit_stride_loop != loop for access in self.accesses
         )
-        return alone if is_whole else alone * _IN_PIECES
+        return alone if is_whole else alone * NEST.pieces_price
 
     def _repeated(self, loop: int) -> float:
-        """Return the price, in bytes, of the operands that every slice along a loop reaches again.
-
-        A contraction packs its columns into the panel that lives in the last cache. Two threads
-        that both have that panel cost more than two that pack the same rows.
-        """
+        """Return the price, in bytes, of the operands that all slices along a loop reach."""
         (columns,) = [a.unit_stride_loop for a in self.accesses if a.is_written][:1] or [None]
         price = 0.0
         for access in self.accesses:
             if not access.is_written and not access.has(loop):
-                weight = _PANEL_PRICE if columns is not None and access.has(columns) else 1.0
+                is_panel = columns is not None and access.has(columns)
+                weight = NEST.panel_price if is_panel else 1.0
                 price += weight * access.element_bytes * _reached(access, self.extents)
         return price
 
@@ -253,11 +244,6 @@ def figures(target: Target) -> Figures:
     return target.figures or busy_core(target)
 
 
-def far(moved: float) -> float:
-    """Return the nanoseconds that a core takes to move `moved` bytes from memory, or to it."""
-    return 1e9 * moved / figures(current()).levels[-1].read
-
-
 def _reached(access: Access, extents: Sequence[int]) -> int:
     """Return the number of elements that an operand reaches, where the loops have `extents`."""
     return math.prod(
@@ -325,13 +311,13 @@ def _is_carried_apart(argument: Any) -> bool:
     loop = body.owner.operation
     if loop.name != "scf.for":
         return False
-    pending, seen = [argument], {argument}
+    pending, visited = [argument], {argument}
     while pending:
         for origin in _handed_on(loop, pending.pop()):
             if origin.value.owner == body:
-                if origin.value not in seen:
+                if origin.value not in visited:
                     pending.append(origin.value)
-                    seen.add(origin.value)
+                    visited.add(origin.value)
             elif not (_is_fresh(origin, body) or _is_left_alone(origin, loop)):
                 return False
     return True

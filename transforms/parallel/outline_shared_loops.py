@@ -47,10 +47,10 @@ after:
       return %good : i64
     }
 
-What the entry is given where its status goes out is the address of the function that shares a loop:
-see `runtime/thread_pool.mlir`. A slice that fails returns its status, and the entry hands it on.
-What the loop takes from around it, the slices read from memory that lasts as long as the entry; a
-scalar is in a buffer of its own there.
+The word of the status holds, on entry, the address of the function that shares a loop: see
+`runtime/thread_pool.mlir`. A slice that fails returns its status, and the entry hands it on. Slices
+read the values from around the loop from memory that lasts as long as the entry; a scalar is in a
+buffer of its own there.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from linalg_ext.transforms.ir_utils.module_functions import (
 )
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.repeats import is_repeated
-from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_operands
+from linalg_ext.transforms.ir_utils.walking import name_of, operations, producer, replace_operands
 
 from .share_work import SLICES
 
@@ -83,33 +83,33 @@ def outline_shared_loops(module: ir.Operation) -> Report:
     if entry is None:
         return report
     loops = [op for op in operations(entry, {"scf.forall"}) if SLICES in op.attributes]
-    # Where all loops are gone, for they went round once, what is given is no status all the same.
+    # The word of the status holds no status either if all loops are gone, having one iteration.
     if not loops and THREADS not in entry.attributes:
         return report
     start = entry.regions[0].blocks[0]
     with entry.location, ir.InsertionPoint.at_block_begin(start):
-        given, once = _take_given(start.arguments[len(start.arguments) - 1])
+        context, once = _take_context(start.arguments[len(start.arguments) - 1])
     report.matched["scf.forall"] = report.changed["scf.forall"] = len(loops)
-    stem = ir.StringAttr(entry.attributes["sym_name"]).value
+    stem = name_of(entry)
     for number, loop in enumerate(loops):
         with loop.location:
-            _outline(loop, f"{stem}_slices_{number}", module, given, once)
+            _outline(loop, f"{stem}_slices_{number}", module, context, once)
     return report
 
 
-def _take_given(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
-    """Read the value that the entry is given in place of the status, and set the status to success.
+def _take_context(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
+    """Read the word that the entry gets in place of the status, and set the status to success.
 
     The second result is the place after that, before all else of the entry.
     """
     zero = index(0)
-    given = memref.load(status, [zero])
-    taken = memref.StoreOp(_integer(0), status, [zero])
-    return given, ir.InsertionPoint.after(taken)
+    context = memref.load(status, [zero])
+    cleared = memref.StoreOp(_integer(0), status, [zero])
+    return context, ir.InsertionPoint.after(cleared)
 
 
 def _outline(
-    loop: ir.Operation, name: str, module: ir.Operation, given: ir.Value, once: ir.InsertionPoint
+    loop: ir.Operation, name: str, module: ir.Operation, context: ir.Value, once: ir.InsertionPoint
 ) -> None:
     outside = taken_from_outside(loop)
     buffers = [value for value in outside if not is_repeated(value)]
@@ -124,7 +124,7 @@ def _outline(
     with ir.InsertionPoint(loop):
         _hand_over(values, buffers, rooms)
         count = arith.index_cast(_i64(), _upper_bound(loop))
-        status = _call(name, given, values, count)
+        status = _call(name, context, values, count)
         assert_good(status, "a slice failed")
     with ir.InsertionPoint(module.regions[0].blocks[0]):
         function = func.FuncOp(name, ([_pointer(), _i64()], [_i64()]), visibility="private")
@@ -177,12 +177,12 @@ def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]
     return values_read
 
 
-def _call(name: str, given: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:
-    """Return a call of what shares a loop; gives the status."""
+def _call(name: str, word: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:
+    """Call the function that shares a loop, and return the status."""
     type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
     function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
     address = _cast(_pointer(), function)
-    context = llvm.IntToPtrOp(_pointer(), given).result
+    context = llvm.IntToPtrOp(_pointer(), word).result
     share = llvm.LoadOp(_pointer(), context).result
     return llvm.CallOp(_i64(), [share, context, address, values, count], [], []).results[0]
 

@@ -106,7 +106,7 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
     writers = [
         writer for row in rows(entry, reasons) for writer in _share_row(row, threads, reasons)
     ]
-    # Not before: a row may end at an op that another one's buffers go with.
+    # The originals stay until then: a row may end at an op that another row's buffers go with.
     for writer in writers:
         writer.erase_originals()
     report.changed["linalg"] += len(writers)
@@ -229,7 +229,7 @@ def _write_loop(work: Work, writer: _SliceWriter, threads: int) -> None:
 
 
 SLICES = "linalg_ext.slices"
-"""The attribute of a loop whose iterations are slices: how many there are, at most."""
+"""The attribute of a loop whose iterations are slices: the most slices that there are."""
 
 _OPEN = ir.ShapedType.get_dynamic_size()
 _FORALL_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
@@ -245,8 +245,8 @@ def _loop_over_slices(count: ir.Value | int, most: int) -> Iterator[ir.Value]:
     """Write a loop over slices at the insertion point; the `with` block writes one of them.
 
     Args:
-        count: how many there are, an index or a number.
-        most: how many at most.
+        count: the number of slices, an index or a number.
+        most: the most slices.
 
     Yields:
         The number of the slice, an index.
@@ -306,20 +306,20 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
             most = min(most, loop.trips, max(2, enough))
             count = index(most)
         with _loop_over_slices(count, most) as slice_:
-            one = index(1)
+            step = index(1)
             start, end = (
                 arith.divui(arith.muli(at, total), count)
-                for at in (slice_, arith.addi(slice_, one))
+                for at in (slice_, arith.addi(slice_, step))
             )
-            inner = scf.ForOp(start, end, one)
+            inner = scf.ForOp(start, end, step)
             with ir.InsertionPoint(inner.body):
                 at, values = inner.induction_variable, []
                 for size in reversed(sizes):
                     values.append(arith.remui(at, size))
                     at = arith.divui(at, size)
                 bounds = zip(body.arguments, lower, steps, reversed(values), strict=True)
-                for variable, low, step, value in bounds:
-                    variable.replace_all_uses_with(arith.addi(low, arith.muli(value, step)))
+                for variable, low, stride, value in bounds:
+                    variable.replace_all_uses_with(arith.addi(low, arith.muli(value, stride)))
                 last = scf.YieldOp([])
             for moved in list(body.operations)[:-1]:
                 moved.operation.move_before(last.operation)
@@ -351,7 +351,7 @@ def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
 def _nanoseconds_of_block(block: ir.Block) -> float | None:
     """Estimate the time of a block's operations on one core; None if they may be anything."""
     total = 0.0
-    for op in (each.operation for each in block.operations):
+    for op in (view.operation for view in block.operations):
         if op.name.startswith(("func.", "llvm.")):
             return None
         step = step_of(op) if op.name in STRUCTURED else None
@@ -376,8 +376,8 @@ def _slices_at_run_time(work: Work, threads: int) -> tuple[Any, Any]:
     took = functools.reduce(arith.addf, nanoseconds)
     count = _count_at_run_time(took, threads, _most_slices(work, threads))
     extent = _extent_of(work)
-    one = index(1)
-    size = arith.maxui(arith.ceildivui(extent, count), one)
+    least = index(1)
+    size = arith.maxui(arith.ceildivui(extent, count), least)
     if work.granule > 1:
         granule = index(work.granule)
         whole = arith.muli(arith.ceildivui(size, granule), granule)
@@ -420,11 +420,11 @@ class _SliceWriter:
         self._local = [buffer for buffer in work.axes if _is_used_by_these_alone(buffer, work)]
 
     def write(self, first: Any, size: Any) -> None:
-        """Write every step from step `first` of the loop that is cut on.
+        """Write all steps for a slice of the loop that is cut.
 
         Args:
-            first: an index.
-            size: how many steps: a number, or an index.
+            first: the first iteration of the slice, an index.
+            size: the number of iterations, a number or an index.
         """
         views: list[tuple[Any, int, int, Any]] = []
         local = {buffer: _allocate(buffer, self._work.axes[buffer], size) for buffer in self._local}
@@ -446,7 +446,7 @@ class _SliceWriter:
             memref.DeallocOp(value)
 
     def erase_originals(self) -> None:
-        """Erase what was written."""
+        """Erase the ops that slices have taken the place of, and their own buffers."""
         for step in self._work.steps:
             step.op.erase()
         for buffer in self._local:
@@ -476,7 +476,7 @@ class _SliceWriter:
         for whole, known_axis, known_factor, part in views:
             if whole == operand and (known_axis, known_factor) == (axis, factor):
                 return part
-        # What a window reaches beyond its first step stays.
+        # The elements that a window reaches beyond its first step stay in the part.
         extent = self._work.extent
         if isinstance(size, int) and extent is not None:
             left_out: Any = factor * (extent - size)
@@ -509,7 +509,7 @@ def _is_used_by_these_alone(buffer: Any, work: Work) -> bool:
 def _allocate(original: Any, axis: int, size: Any) -> Any:
     type_ = original.type
     shape, dynamic = list(type_.shape), list(original.owner.operands)
-    # Where the size of an axis is open, an operand is: which one it is.
+    # The place of the axis's size among the operands, if it is open.
     place = sum(type_.is_dynamic_dim(before) for before in range(axis))
     if type_.is_dynamic_dim(axis):
         del dynamic[place]

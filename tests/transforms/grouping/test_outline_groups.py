@@ -11,7 +11,8 @@ import pytest
 import linalg_ext as lx
 from examples import examples
 from groupings import AROUND
-from linalg_ext.transforms.grouping import Insert, Plan, inline_outlined_groups, outline_groups
+from linalg_ext.transforms.fusion import inline_outlined
+from linalg_ext.transforms.grouping import Insert, Plan, outline_groups
 
 SQUARE = "tensor<64x64xf32>"
 CHAIN = f"""
@@ -58,15 +59,14 @@ def passes(kernel: lx.Kernel) -> int:
 
 def test_the_examples() -> None:
     before, after = examples(outline_groups)[0]
-    call, following = examples(inline_outlined_groups)[0]
-    assert call.strip() == after.strip()
-    said = (inline_outlined_groups.__doc__ or "").partition("the function is\n")[2]
-    function = said.partition("\n\nThe passes")[0]
+    outlined, inlined = examples(inline_outlined)[1]
+    function = outlined[outlined.index("func.func private") :]
     module = lx.parse(AROUND.replace("{}", before))
     assert lx.transforms.outline_groups(module)
     assert str(module) == str(lx.parse(AROUND.replace("{}", after) + function))
-    assert lx.transforms.inline_outlined_groups(module)
-    assert str(module) == str(lx.parse(AROUND.replace("{}", following)))
+    assert str(module) == str(lx.parse(outlined))
+    assert lx.transforms.inline_outlined(module)
+    assert str(module) == str(lx.parse(inlined))
 
 
 @pytest.mark.parametrize(

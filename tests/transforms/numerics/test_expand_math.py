@@ -9,6 +9,7 @@ import pytest
 from examples import examples
 from kernels import FLOATS, elementwise, same_bits, ulps
 from linalg_ext.module import Module
+from linalg_ext.transforms.codegen.vector_math.expand_vector_math import expand_vector_math
 from linalg_ext.transforms.numerics import expand_math as file
 
 GIVEN = {
@@ -40,6 +41,18 @@ def test_what_upstream_lowers_well_is_left() -> None:
     report = file.expand_math(module)
     assert not report
     assert report.matched == {"math.fma": 1, "math.isinf": 1}
+
+
+@pytest.mark.parametrize(
+    ("type_", "is_left"),
+    [("vector<8xf32>", True), ("vector<8xbf16>", False), ("vector<[4]xf32>", False)],
+)
+def test_expm1_of_vectors_is_left_where_their_own_pass_takes_it(type_: str, is_left: bool) -> None:
+    body = f"%r = math.expm1 %x : {type_}\nreturn %r : {type_}"
+    module = Module.parse(f"func.func @f(%x: {type_}) -> {type_} {{\n{body}\n}}", trusted=True)
+    assert bool(file.expand_math(module)) is not is_left
+    assert bool(expand_vector_math(module)) is (is_left or "bf16" in type_)
+    assert "math.expm1" not in str(module)
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])

@@ -17,15 +17,9 @@ import math
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
-from linalg_ext.target.analytic import bytes_per_cycle, cycles_per_second
+from linalg_ext.target.analytic import NEST, bytes_per_cycle, cycles_per_second
 
 from .contraction_plan import Plan, cycles_of_a_step
-
-_SCALAR_CYCLES = 1.5
-"""For an element that is packed or stored by itself."""
-
-_TRANSPOSED_CYCLES = 0.25
-"""For one that is transposed in registers."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +100,8 @@ def _moves(packing: str, operand: int, elements: int, plan: Plan, target: Target
     size = plan.problem.element_bytes
     read = elements * size / bytes_per_cycle(target, operand * size)
     written = elements * size / bytes_per_cycle(target, target.cache(1).size + 1)
-    by_element = {"scalar": _SCALAR_CYCLES, "transpose": _TRANSPOSED_CYCLES}.get(packing, 0.0)
-    return read + written + by_element * elements
+    by_element = {"scalar": NEST.scalar_cycles, "transpose": NEST.transposed_cycles}
+    return read + written + by_element.get(packing, 0.0) * elements
 
 
 def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> float:
@@ -115,7 +109,7 @@ def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> 
     passes = max(1, _ceil(depth, plan.depth_block))
     moves = 2 * passes - (1 if plan.problem.overwrites else 0)
     elements = rows * columns
-    one_by_one = 0.0 if plan.pieces_c or plan.is_inner else _SCALAR_CYCLES * elements * passes
+    one_by_one = 0.0 if plan.pieces_c or plan.is_inner else NEST.scalar_cycles * elements * passes
     return moves * elements * size / bytes_per_cycle(target, elements * size) + one_by_one
 
 

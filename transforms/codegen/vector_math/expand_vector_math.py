@@ -105,7 +105,7 @@ def expand_vector_math(module: ir.Operation) -> Report:
 
 def _expanded(op: Any) -> Any:
     type_ = op.results[0].type
-    reason = _obstacle(op.name, type_)
+    reason = obstacle(op.name, type_)
     if reason is not None:
         return reason
     if op.name == "math.exp" and _is_between_f16(op):
@@ -127,7 +127,8 @@ def _is_between_f16(op: Any) -> bool:
     return is_cast and all(element_type(type_) == ir.F16Type.get() for type_ in types)
 
 
-def _obstacle(name: str, type_: ir.VectorType) -> str | None:
+def obstacle(name: str, type_: ir.VectorType) -> str | None:
+    """Return the reason for which a function of vectors is not expanded; None if it is."""
     element = str(type_.element_type)
     if element not in WIDE:
         return f"elements of {element}"

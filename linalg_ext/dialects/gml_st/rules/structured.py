@@ -22,6 +22,7 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineMap,
     constant_value,
+    linear_terms,
 )
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.initial import neutral_element
@@ -334,7 +335,7 @@ class _Reader:
         """The stride of all dimensions of an expression, where they have one."""
         strides = {self.part.stride(self.place[name]) for name in expr.dims}
         if len(strides) == 1 and isinstance(stride := strides.pop(), int) and stride > 1:
-            return stride if _is_linear(expr) else 1
+            return stride if linear_terms(expr) is not None else 1
         return 1
 
     def _split(self, expr: AffineExpr, by: int) -> tuple[Number, AffineExpr]:
@@ -400,14 +401,6 @@ def _divided(
     if kind is AffineKind.FLOORDIV:
         return floordiv(base, divisor), (local + rest) // divisor
     return 0, (local + rest) % divisor
-
-
-def _is_linear(expr: AffineExpr) -> bool:
-    if not isinstance(expr, AffineBinary):
-        return True
-    return expr.kind in (AffineKind.ADD, AffineKind.MUL) and all(
-        map(_is_linear, (expr.lhs, expr.rhs))
-    )
 
 
 def _common_factor(expr: AffineExpr) -> int:
