@@ -23,7 +23,8 @@ after:
       return
     }
 
-Where the module calls functions of Python, which may raise, small buffers are lent, too.
+Where the module calls functions of Python, which may raise, or polls interrupts, small buffers are
+lent, too.
 
 A function with several returns, such as one for failures, records its buffers in a list. It gives
 all of them back at each return.
@@ -75,6 +76,7 @@ from typing import Any
 
 from linalg_ext.bindings import builtin, func, ir, memref
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.interrupts import VARIABLE as INTERRUPTS
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
 from linalg_ext.transforms.analysis.buffers import (
@@ -104,8 +106,9 @@ def lend_buffers(module: ir.Operation) -> Report:
     Control flow must be branches already.
     """
     report = Report(NAME)
-    # Where Python raises at every call, what each of them loses adds up.
-    least = 1 if calls_python(module) else LEAST_BYTES
+    # Where calls fail again and again, what each of them loses adds up.
+    fails_often = calls_python(module) or variable_symbol(INTERRUPTS) in ir.SymbolTable(module)
+    least = 1 if fails_often else LEAST_BYTES
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})
         report.matched["memref.alloc"] += len(allocations)
