@@ -26,7 +26,7 @@ Its number changes with what compiled code reads there: exported kernels may be 
 HANDLER = "lx_interrupt_handler_1"
 """The variable of compiled code that points to its signal handler."""
 
-INTERRUPTED = "interrupted"
+INTERRUPTED = "interrupted by SIGINT"
 """The message of the assertion that fails on an interrupt."""
 
 COUNT, PREVIOUS = range(2)

@@ -42,7 +42,8 @@ after:
 
 Loops over slices come first, which threads share; then those that are alike, which become calls of
 one function; then what is left of an entry that is long. Each is done as the pass of its name says:
-`linalg-ext-outline-shared-loops` and so on, which do one kind alone.
+`linalg-ext-outline-shared-loops` and so on, which do one kind alone. Before all of them,
+`linalg-ext-poll-interrupts` places polls in loops that may run for long: parts take them along.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from linalg_ext.rewriting import Report, module_pass
 from .outline_long_entries import outline_long_entries
 from .outline_repeated_loops import outline_repeated_loops
 from .outline_shared_loops import outline_shared_loops
+from .poll_interrupts import poll_interrupts
 
 NAME = "linalg-ext-outline-loops"
 
@@ -61,6 +63,7 @@ NAME = "linalg-ext-outline-loops"
 def outline_loops(module: ir.Operation) -> Report:
     """Make loops functions that are shared, that are alike, or whose entry is long."""
     report = Report(NAME)
-    for part in (outline_shared_loops, outline_repeated_loops, outline_long_entries):
+    outlining = (outline_shared_loops, outline_repeated_loops, outline_long_entries)
+    for part in (poll_interrupts, *outlining):
         report.merge(part.apply(module))
     return report
