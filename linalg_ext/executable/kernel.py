@@ -183,8 +183,9 @@ class Kernel(Shown, shown_as="kernel"):
             ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
                 whose shape only the run can tell: a wrong shape of its `out`, after it).
             TargetError: its code is for a machine that this one cannot stand for.
-            ExecutionError: an assertion of the module failed. What `out` and written arguments
-                hold then is undefined.
+            ExecutionError: an assertion of the module failed, or Ctrl-C ended the call in another
+                thread than the main one. What `out` and written arguments hold then is undefined.
+            KeyboardInterrupt: Ctrl-C ended the call in the main thread.
         """
         if threads is not None:
             checked(threads)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import threading
+import time
 
 from linalg_ext.runtime.machine_code import Block, Code
 
@@ -35,6 +36,9 @@ COUNT, PREVIOUS = range(2)
 _ACTION_WORDS = 32
 """The most words of a `struct sigaction`, whose first word is the handler on all systems."""
 
+_SECONDS = 0.02
+"""Seconds for which the handler in force is taken to stay: to ask for it takes 2 us."""
+
 _DEFAULT, _IGNORED = 0, 1
 """SIG_DFL and SIG_IGN, which are no addresses of functions."""
 
@@ -48,6 +52,7 @@ class Interrupts:
         self._block = Block(2)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._block))
         self._handler = self._python = 0
+        self._next = 0.0
         self._sigaction = ctypes.CDLL(None).sigaction
 
     def lend_to(self, code: Code) -> bool:
@@ -63,6 +68,10 @@ class Interrupts:
 
     def watch(self) -> None:
         """Have SIGINT counted, where Python's default handler is in force."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _SECONDS
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return
         action, words = self._action(), self._block.words
