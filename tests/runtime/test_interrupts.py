@@ -128,6 +128,22 @@ out = np.empty_like(a)
 is_interrupted(lambda: lx.ops.matmul(a, a, out=out, threads=1))
 """
 
+CARRIED = """
+def memory():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+x = np.ones((1500, 1500))
+f = lx.jit(lambda x, n: lx.loop(n, lambda i, x: x[::-1] * 0.9 + x.T, x), dynamic=True)
+for _ in range(3):
+    np.testing.assert_allclose(f(x, np.int64(2)), 1.9**2 * x)
+is_interrupted(lambda: f(x, np.int64(FOREVER)))
+before = memory()
+is_interrupted(lambda: f(x, np.int64(FOREVER)), times=4)
+assert memory() < before + 2 * x.nbytes
+"""
+
 SLICES = '''
 f = lx.compile("""
 #same = affine_map<(i, j) -> (i, j)>
