@@ -125,6 +125,7 @@ from linalg_ext.transforms.schedules.loops import peel as peel
 from linalg_ext.transforms.gml_st.peel_subset_loops import peel_subset_loops as peel_subset_loops
 from linalg_ext.transforms.memory.place_buffers import place_buffers as place_buffers
 from linalg_ext.transforms.memory.poison_allocations import poison_allocations as poison_allocations
+from linalg_ext.transforms.parallel.poll_interrupts import poll_interrupts as poll_interrupts
 from linalg_ext.transforms.bufferization.prepare_deallocation import prepare_deallocation as prepare_deallocation
 from linalg_ext.transforms.bufferization.prepare_destinations import prepare_destinations as prepare_destinations
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import prepare_filters as prepare_filters

@@ -44,6 +44,7 @@ from linalg_ext.runtime.calling_convention import (
     word_count,
 )
 from linalg_ext.runtime.dtypes import to_machine
+from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code, PackedFunction
 from linalg_ext.runtime.threads import current
 
@@ -63,6 +64,7 @@ class Callee(NamedTuple):
         slots: the results that are written to memory of the caller, in order.
         shared: the work that several threads can share, if any.
         open_ended: whether a call may take long although another was short.
+        polls: True where an interrupt ends a call.
     """
 
     code: Code
@@ -73,6 +75,7 @@ class Callee(NamedTuple):
     failures: Failures
     shared: SharedWork | None
     open_ended: bool
+    polls: bool
 
     def run(self, frame: Frame, threads: int, arrays: Iterable[Any]) -> None:
         """Run the function on a frame; the arrays are those of the call.
@@ -80,6 +83,8 @@ class Callee(NamedTuple):
         Raises:
             ExecutionError: the code reported a failure.
         """
+        if self.polls:
+            interrupts.watch()
         shared = self.shared and self.shared.for_call(threads, arrays)
         if shared:
             frame[STATUS] = shared.context(threads)

@@ -51,6 +51,7 @@ from linalg_ext.runtime.calling_convention import (
     word_count,
 )
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import disassemble
 from linalg_ext.runtime.threads import checked
@@ -152,6 +153,7 @@ class Kernel(Shown, shown_as="kernel"):
             self.failures,
             self.shared,
             open_ended,
+            interrupts.lend_to(code),
         )
         self.direct = None if self._returned else direct_call(self.callee)
         self.short: ShortCall | None = self.direct or open_call(self.callee, self._returned)
@@ -181,8 +183,10 @@ class Kernel(Shown, shown_as="kernel"):
             ArgumentError: an argument does not fit; its class tells the mistake. No code ran,
                 unless the run decides the shape of a result, and its `out` has another.
             TargetError: its code is for a machine that this one cannot stand for.
-            ExecutionError: an assertion of the module failed. The contents of `out` and of written
-                arguments are undefined then.
+            ExecutionError: an assertion of the module failed, or Ctrl-C ended the call in a thread
+                other than the main one. The contents of `out` and of written arguments are
+                undefined then.
+            KeyboardInterrupt: Ctrl-C ended the call in the main thread.
         """
         if threads is not None:
             checked(threads)

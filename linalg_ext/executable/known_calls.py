@@ -104,6 +104,8 @@ def record_of(
 ) -> Record | None:
     """Return the record by which native code runs a callee; None if calls go through Python.
 
+    Calls of a callee that polls go through Python, where interrupts are watched.
+
     Args:
         callee, world, built, settings, as_number, names: as of `Record`.
         entries: of the arguments of a call; None if native code cannot take an argument.
@@ -112,6 +114,8 @@ def record_of(
             results are not made.
         spare: words for numbers, behind those of the frame.
     """
+    if callee.polls:
+        return None
     shared = callee.shared and callee.shared.for_threads(threads.current())
     template = callee.layout.template(spare)
     if shared:

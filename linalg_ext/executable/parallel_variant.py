@@ -13,6 +13,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.executable.explanation import Decision, decisions_data, decisions_of
 from linalg_ext.executable.signature import Failures
 from linalg_ext.runtime import kernel_cache
+from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.threads import context
 from linalg_ext.runtime.workspace import intermediates
@@ -71,6 +72,7 @@ class Shared:
         self._code = cut.code  # which the function must not outlive
         self.function = cut.code.function(work.symbol)
         intermediates.lend_to(cut.code)
+        interrupts.lend_to(cut.code)
 
     @property
     def slices_text(self) -> str:

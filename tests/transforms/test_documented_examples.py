@@ -18,6 +18,7 @@ from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.transforms.memory.lend_buffers import FUNCTIONS
+from linalg_ext.transforms.parallel import poll_interrupts
 from rewrite_texts import assert_same_results
 
 CONTEXTS: dict[str, Context] = {
@@ -71,6 +72,7 @@ CONTEXTS: dict[str, Context] = {
     "outline-repeated-layers": Context(options={"least": 2}),
     "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
+    "poll-interrupts": Context(f"{{}}\n{poll_interrupts.FUNCTIONS}"),
     "roll-up-steps": Context(options={"least": 3}),
     "set-target": Context(target="generic-x86-64"),
     "specialize-matmul": Context(options={"explicit_transposes": True}),

@@ -57,7 +57,7 @@ def test_stages_are_reported_in_order_with_their_text() -> None:
 
 def test_each_message_has_one_status() -> None:
     info = lower_to_llvm(ir.Module.parse(ENTRY))
-    assert info.assertions == ("first", "second")
+    assert info.assertions == ("first", "interrupted by SIGINT", "second")
     assert info.out_of_memory is None
 
 

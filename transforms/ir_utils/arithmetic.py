@@ -245,6 +245,14 @@ def _erase_unused(body: Any) -> None:
             op.erase()
 
 
+def descriptor_type(rank: int) -> ir.Type:
+    """Return LLVM's type of the descriptor of a buffer."""
+    fields = "ptr, ptr, i64"
+    if rank:
+        fields += f", array<{rank} x i64>, array<{rank} x i64>"
+    return ir.Type.parse(f"!llvm.struct<({fields})>")
+
+
 def strides_of(type_: Any) -> list[int] | None:
     """Return the strides of a memref in elements; None of a layout without strides."""
     try:

@@ -23,7 +23,9 @@ after:
       return
     }
 
-Where the module calls functions of Python, which may raise, small buffers are lent, too.
+Where the module calls functions of Python, which may raise, or polls interrupts, small buffers are
+lent, too. Those that stay with malloc are then in a list, by words of their own before their first
+element, and a failure frees them.
 
 A function with several returns, such as one for failures, records its buffers in a list. It gives
 all of them back at each return.
@@ -73,8 +75,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.bindings import builtin, func, ir, memref
+from linalg_ext.bindings import builtin, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.interrupts import VARIABLE as INTERRUPTS
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
 from linalg_ext.transforms.analysis.buffers import (
@@ -83,9 +86,9 @@ from linalg_ext.transforms.analysis.buffers import (
     reaching,
     static_bytes,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type, index
 from linalg_ext.transforms.ir_utils.module_functions import calls_python, declare
-from linalg_ext.transforms.ir_utils.walking import functions, operations
+from linalg_ext.transforms.ir_utils.walking import functions, operations, producer
 
 NAME = "linalg-ext-lend-buffers"
 
@@ -104,13 +107,15 @@ def lend_buffers(module: ir.Operation) -> Report:
     Control flow must be branches already.
     """
     report = Report(NAME)
-    # The buffers that calls lose add up if Python raises at every call.
-    least = 1 if calls_python(module) else LEAST_BYTES
+    # The buffers that calls lose add up if calls fail again and again.
+    fails_often = calls_python(module) or variable_symbol(INTERRUPTS) in ir.SymbolTable(module)
+    least = 1 if fails_often else LEAST_BYTES
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})
         report.matched["memref.alloc"] += len(allocations)
         buffers = {op: frees for op in allocations if (frees := _frees(op, least))}
-        if not buffers:
+        own = _own(function, buffers) if fails_often else []
+        if not buffers and not own:
             continue
         if _POOL not in ir.SymbolTable(module) and not declare(module, FUNCTIONS):
             report.leave("memref.alloc", f"the module has a symbol such as `{TAKE}` of its own")
@@ -118,6 +123,8 @@ def lend_buffers(module: ir.Operation) -> Report:
         report.changed["memref.alloc"] += len(buffers)
         with function.location:
             _lend(function, buffers)
+            if own:
+                _list(function, own)
     return report
 
 
@@ -126,23 +133,70 @@ def _frees(allocation: Any, least: int) -> list[Any]:
     type_ = allocation.results[0].type
     static = static_bytes(type_)
     least = least if type_.has_static_shape else 1
-    is_plain = type_.memory_space is None and type_.affine_map == _row_major(type_)
-    if not is_plain or not least <= static < MOST_BYTES:
+    if not _is_plain(type_) or not least <= static < MOST_BYTES:
         return []
     users = reaching(allocation.results[0], handed_over=True)
     return [op for op in users or () if op.name == "memref.dealloc"]
 
 
-def _row_major(type_: Any) -> ir.AffineMap:
-    return ir.AffineMap.get_identity(type_.rank)
+def _is_plain(type_: Any) -> bool:
+    row_major = ir.AffineMap.get_identity(type_.rank)
+    return type_.memory_space is None and bool(type_.affine_map == row_major)
+
+
+def _own(function: Any, buffers: Mapping[Any, list[Any]]) -> list[Any]:
+    """Return the allocations of malloc's that a failure would lose; empty where some are unknown.
+
+    Each deallocation that is no buffer's of the pool must be of one of them.
+    """
+    own = [op for op in operations(function, {"memref.alloc"}) if op not in buffers]
+    others = operations(function, {"memref.realloc", "func.call"})
+    frees = operations(function, {"memref.dealloc"})
+    arguments = function.regions[0].blocks[0]
+    are_known = (
+        all(_is_plain(op.results[0].type) for op in own)
+        and not any(isinstance(v.type, ir.MemRefType) for op in others for v in op.results)
+        and not any(free.operands[0].owner == arguments for free in frees)
+    )
+    return own if are_known and len(operations(function, {"func.return"})) > 1 else []
+
+
+def _list(function: Any, own: list[Any]) -> None:
+    """Have a function list its own allocations, and free those of the list where it fails."""
+    pointer, i64 = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
+        two = llvm.ConstantOp(i64, ir.IntegerAttr.get(i64, 2)).result
+        head = llvm.AllocaOp(pointer, two, ir.TypeAttr.get(i64), alignment=8).result
+        func.CallOp([], LIST, [head])
+    for allocation in own:
+        _take(allocation, TAKE_OWN, head)
+        allocation.erase()
+    for free in operations(function, {"memref.dealloc"}):
+        with free.location, ir.InsertionPoint(free):
+            descriptor = descriptor_type(free.operands[0].type.rank)
+            cast = builtin.UnrealizedConversionCastOp([descriptor], [free.operands[0]])
+            first = ir.DenseI64ArrayAttr.get([0])
+            allocated = llvm.ExtractValueOp(pointer, cast.results[0], first).result
+            func.CallOp([], GIVE_OWN, [allocated])
+        free.erase()
+    for end in operations(function, {"func.return"}):
+        if not any(map(_is_given, end.operands)):
+            with end.location, ir.InsertionPoint(end):
+                func.CallOp([], GIVE_ALL_OWN, [head])
+
+
+def _is_given(value: Any) -> bool:
+    """Return whether a returned value is memory for the caller, as no failure gives it."""
+    op = producer(value)
+    return isinstance(value.type, ir.MemRefType) and (op is None or op.name != "ub.poison")
 
 
 def _lend(function: Any, buffers: Mapping[Any, list[Any]]) -> None:
     ends = operations(function, {"func.return"})
-    is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
+    is_noted = len(ends) > 1 and 0 < len(buffers) <= _MOST_NOTED
     lent = _Lent(function, len(buffers)) if is_noted else None
     for number, (allocation, frees) in enumerate(buffers.items()):
-        room = _take(allocation)
+        room = _take(allocation, TAKE)
         if lent is not None:
             lent.note(number, room)
         for free in frees:
@@ -156,12 +210,13 @@ def _lend(function: Any, buffers: Mapping[Any, list[Any]]) -> None:
         lent.give_back_at(ends)
 
 
-def _take(allocation: Any) -> Any:
-    """Replace an allocation by a view of memory of the pool, and return that memory."""
+def _take(allocation: Any, function: str, *operands: Any) -> Any:
+    """Replace an allocation by a view of memory that a function gives; return that memory."""
     type_ = allocation.results[0].type
     sizes = list(allocation.operands)
     with allocation.location, ir.InsertionPoint(allocation):
-        room = func.CallOp([_room_type()], TAKE, [bytes_at_run_time(allocation)]).results[0]
+        bytes_ = bytes_at_run_time(allocation)
+        room = func.CallOp([_room_type()], function, [*operands, bytes_]).results[0]
         view = memref.ViewOp(type_, room, index(0), sizes).result
     allocation.results[0].replace_all_uses_with(view)
     return room
@@ -173,8 +228,7 @@ class _Lent:
     def __init__(self, function: Any, count: int) -> None:
         """Allocate a list of `count` buffers at the beginning of the function."""
         with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
-            descriptor = ir.Type.parse(DESCRIPTOR)
-            zero = ir.Operation.create("llvm.mlir.zero", results=[descriptor]).results[0]
+            zero = llvm.ZeroOp(descriptor_type(1)).result
             self._none = builtin.UnrealizedConversionCastOp([_room_type()], [zero]).results[0]
             self._list: Any = memref.alloca(ir.MemRefType.get([count], _room_type()), [], [])
             self._places = [index(number) for number in range(count)]
@@ -204,6 +258,7 @@ def _room_type() -> ir.MemRefType:
 
 
 TAKE, GIVE, GIVE_ALL = "lx_take", "lx_give", "lx_give_all"
+LIST, TAKE_OWN, GIVE_OWN, GIVE_ALL_OWN = "lx_list", "lx_take_own", "lx_give_own", "lx_give_all_own"
 
 _POOL = variable_symbol(VARIABLE)
 
@@ -296,6 +351,79 @@ func.func private @{GIVE_ALL}(%buffers: memref<?xmemref<?xi8>>)
 ^give:
   call @{GIVE}(%buffer) : (memref<?xi8>) -> ()
   cf.br ^next(%after : index)
+^done:
+  return
+}}
+
+// A list is two words, the next entry and the one before, as are the first words of each entry.
+func.func private @{LIST}(%head: !llvm.ptr)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %second = llvm.getelementptr %head[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %head, %head : !llvm.ptr, !llvm.ptr
+  llvm.store %head, %second : !llvm.ptr, !llvm.ptr
+  return
+}}
+
+func.func private @{TAKE_OWN}(%head: !llvm.ptr, %size: index) -> memref<?xi8>
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %16 = arith.constant 16 : i64
+  %80 = arith.constant 80 : i64
+  %line = arith.constant 63 : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %bytes = arith.index_cast %size : index to i64
+  %room = arith.addi %bytes, %80 : i64
+  %memory = llvm.call @malloc(%room) : (i64) -> !llvm.ptr
+  %is_there = llvm.icmp "ne" %memory, %null : !llvm.ptr
+  cf.cond_br %is_there, ^link, ^done(%null : !llvm.ptr)
+^link:
+  %next = llvm.load %head : !llvm.ptr -> !llvm.ptr
+  %before_next = llvm.getelementptr %next[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %second = llvm.getelementptr %memory[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %next, %memory : !llvm.ptr, !llvm.ptr
+  llvm.store %head, %second : !llvm.ptr, !llvm.ptr
+  llvm.store %memory, %before_next : !llvm.ptr, !llvm.ptr
+  llvm.store %memory, %head : !llvm.ptr, !llvm.ptr
+  %number = llvm.ptrtoint %memory : !llvm.ptr to i64
+  %start = arith.addi %number, %16 : i64
+  %negated = arith.subi %0, %start : i64
+  %missing = arith.andi %negated, %line : i64
+  %skipped = arith.addi %missing, %16 : i64
+  %first = llvm.getelementptr %memory[%skipped] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  cf.br ^done(%first : !llvm.ptr)
+^done(%aligned: !llvm.ptr):
+  %a = llvm.mlir.zero : {DESCRIPTOR}
+  %b = llvm.insertvalue %memory, %a[0] : {DESCRIPTOR}
+  %c = llvm.insertvalue %aligned, %b[1] : {DESCRIPTOR}
+  %d = llvm.insertvalue %bytes, %c[3, 0] : {DESCRIPTOR}
+  %e = llvm.insertvalue %1, %d[4, 0] : {DESCRIPTOR}
+  %buffer = builtin.unrealized_conversion_cast %e : {DESCRIPTOR} to memref<?xi8>
+  return %buffer : memref<?xi8>
+}}
+
+func.func private @{GIVE_OWN}(%memory: !llvm.ptr)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %second = llvm.getelementptr %memory[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %next = llvm.load %memory : !llvm.ptr -> !llvm.ptr
+  %before = llvm.load %second : !llvm.ptr -> !llvm.ptr
+  %before_next = llvm.getelementptr %next[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %before, %before_next : !llvm.ptr, !llvm.ptr
+  llvm.store %next, %before : !llvm.ptr, !llvm.ptr
+  llvm.call @free(%memory) : (!llvm.ptr) -> ()
+  return
+}}
+
+func.func private @{GIVE_ALL_OWN}(%head: !llvm.ptr)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  cf.br ^look
+^look:
+  %next = llvm.load %head : !llvm.ptr -> !llvm.ptr
+  %more = llvm.icmp "ne" %next, %head : !llvm.ptr
+  cf.cond_br %more, ^give, ^done
+^give:
+  call @{GIVE_OWN}(%next) : (!llvm.ptr) -> ()
+  cf.br ^look
 ^done:
   return
 }}

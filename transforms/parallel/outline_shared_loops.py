@@ -59,7 +59,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import arith, builtin, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type, index
 from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
     THREADS,
@@ -159,7 +159,7 @@ def _hand_over(
         if room is not None:
             memref.store(value, room, [])
         buffer = value if room is None else room
-        descriptor = _cast(_descriptor(_rank(value)), buffer)
+        descriptor = _cast(descriptor_type(_rank(value)), buffer)
         llvm.StoreOp(descriptor, _place(values, offset))
         offset += _words(value)
 
@@ -170,7 +170,7 @@ def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]
     offset = 0
     for value in buffers:
         type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
-        descriptor = llvm.LoadOp(_descriptor(_rank(value)), _place(values, offset)).result
+        descriptor = llvm.LoadOp(descriptor_type(_rank(value)), _place(values, offset)).result
         buffer = _cast(type_, descriptor)
         values_read.append(buffer if _is_buffer(value) else memref.load(buffer, []))
         offset += _words(value)
@@ -196,14 +196,6 @@ def _place(values: ir.Value, words: int) -> ir.Value:
         return values
     offset = ir.DenseI32ArrayAttr.get([words])
     return llvm.GEPOp(_pointer(), values, [], offset, ir.TypeAttr.get(_i64()), None).result
-
-
-def _descriptor(rank: int) -> ir.Type:
-    """Return LLVM's type of the descriptor of a buffer."""
-    fields = "ptr, ptr, i64"
-    if rank:
-        fields += f", array<{rank} x i64>, array<{rank} x i64>"
-    return ir.Type.parse(f"!llvm.struct<({fields})>")
 
 
 def _words(value: ir.Value) -> int:

@@ -284,7 +284,7 @@ def _parallel_loop(op: ir.Operation) -> _ParallelLoop | None:
     nanoseconds = None if len(op.results) else _nanoseconds_of_block(op.regions[0].blocks[0])
     if nanoseconds is None:
         return None
-    trips = [known_trips(*bounds) for bounds in zip(*_bounds(op), strict=True)]
+    trips = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
     known = [size for size in trips if size is not None]
     return _ParallelLoop(op, nanoseconds, math.prod(known) if len(known) == len(trips) else None)
 
@@ -295,7 +295,7 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
     body = op.regions[0].blocks[0]
     most = threads * _partition.SLICES_EACH
     with op.location, ir.InsertionPoint(op):
-        lower, upper, steps = (list(map(index, bounds)) for bounds in _bounds(op))
+        lower, upper, steps = (list(map(index, bounds)) for bounds in bounds_of(op))
         sizes = [_trips(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
         total = functools.reduce(arith.muli, sizes)
         if loop.trips is None:
@@ -326,7 +326,7 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
     op.erase()
 
 
-def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
+def bounds_of(op: ir.Operation) -> list[Sequence[_Index]]:
     """Return lower bounds, upper bounds and steps of a parallel loop, numbers or indices."""
     operands = list(op.operands)
     if op.name == "scf.parallel":
