@@ -27,11 +27,11 @@ def main(arguments: list[str] | None = None) -> int:
         "--anew", action="store_true", help="store what varies, too, where its cell is the same"
     )
     chosen = parser.parse_args(arguments)
-    wanted = [name for name in names if not chosen.names or name in chosen.names]
+    chosen_names = [name for name in names if not chosen.names or name in chosen.names]
     if unknown := set(chosen.names) - set(names):
         parser.error(f"no notebook is called {', '.join(sorted(unknown))}; there are {names}")
     failed = False
-    for path in (path for path in NOTEBOOKS if path.stem in wanted):
+    for path in (path for path in NOTEBOOKS if path.stem in chosen_names):
         started = time.perf_counter()
         stored = read(path)
         try:

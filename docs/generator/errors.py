@@ -30,12 +30,12 @@ _MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTIL
 
 def classes() -> list[type[LinalgExtError]]:
     """All of the tree, the base first."""
-    found = [
+    error_classes = [
         value
         for value in vars(errors).values()
         if isinstance(value, type) and issubclass(value, LinalgExtError)
     ]
-    return sorted(found, key=lambda kind: (len(kind.__mro__), kind.__name__))
+    return sorted(error_classes, key=lambda kind: (len(kind.__mro__), kind.__name__))
 
 
 def written() -> list[Page]:
@@ -56,9 +56,9 @@ def pages() -> Iterator[Page]:
         "that fits, so that `except ValueError` works as in NumPy. Errors of arrays are found "
         "before native code runs.\n\n" + "\n".join(_tree(LinalgExtError, 0)) + "\n",
     )
-    there = {page.path for page in written()}
+    written_paths = {page.path for page in written()}
     for kind in classes():
-        if kind.__subclasses__() and _path(kind) not in there:
+        if kind.__subclasses__() and _path(kind) not in written_paths:
             yield Page(
                 _path(kind),
                 f"# {kind.__name__}\n\n{_lead(kind)}\n\nIt gathers\n\n"
@@ -71,10 +71,10 @@ def with_messages(markdown: str, name: str) -> str:
     """A written page with the error that its mistake raises, and the built-in one that fits."""
     mistake = next(_FENCE.finditer(markdown))
     try:
-        said = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
+        message = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
     except ModuleNotFoundError as missing:
-        said = f"(What it says is shown where `{missing.name}` is installed.)"
-    markdown = f"{markdown[: mistake.end()]}\n{said}\n{markdown[mistake.end() :]}"
+        message = f"(Its message is shown where `{missing.name}` is installed.)"
+    markdown = f"{markdown[: mistake.end()]}\n{message}\n{markdown[mistake.end() :]}"
     return f"{markdown}\n`except {_builtin(getattr(errors, name))}` catches it, too.\n"
 
 
@@ -151,18 +151,18 @@ def _run(example: str) -> str:
 
 def _tree(kind: type[LinalgExtError], depth: int) -> list[str]:
     lines = [f"{'    ' * depth}- [`{kind.__name__}`]({kind.__name__}.md): {_lead(kind)}"]
-    for below in sorted(_direct(kind), key=lambda each: each.__name__):
+    for below in sorted(_direct(kind), key=lambda child: child.__name__):
         lines += _tree(below, depth + 1)
     return lines
 
 
 def _direct(kind: type[LinalgExtError]) -> list[type[LinalgExtError]]:
-    return [each for each in classes() if each.__bases__[0] is kind]
+    return [child for child in classes() if child.__bases__[0] is kind]
 
 
 def _builtin(kind: type[LinalgExtError]) -> str:
     """The built-in exception that a class also is; Exception, where it is no other."""
-    return next(each.__name__ for each in kind.__mro__ if each.__module__ == "builtins")
+    return next(base.__name__ for base in kind.__mro__ if base.__module__ == "builtins")
 
 
 def _lead(kind: type[LinalgExtError]) -> str:

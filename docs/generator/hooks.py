@@ -23,31 +23,31 @@ from docs.generator import (
 )
 from docs.generator.page import Page
 
-_made: list[Page] = []
+_pages_of_site: list[Page] = []
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Make the pages, and put them where the navigation names their folders."""
-    _made[:] = _pages()
+    _pages_of_site[:] = _pages()
     config.nav = _filled(config.nav)
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages to the site."""
-    for page in _made:
+    for page in _pages_of_site:
         files.append(File.generated(config, page.path, content=page.content))
     return files
 
 
 def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files: Files) -> str:
-    """Put under each mistake what the library says of it."""
+    """Put under each mistake the message of the library."""
     name = PurePosixPath(page.file.src_uri)
     if name.name == "habits.md":
         return habits.with_messages(markdown)
     if name.name == "first_mistakes.md":
         return errors.with_each_message(markdown)
-    if page.file.src_uri in {each.path for each in errors.written()}:
+    if page.file.src_uri in {written_page.path for written_page in errors.written()}:
         return errors.with_messages(markdown, name.stem)
     return markdown
 
@@ -72,7 +72,7 @@ def _filled(nav: Any) -> Any:
     if isinstance(nav, dict):
         return {title: _filled(entry) for title, entry in nav.items()}
     if isinstance(nav, list):
-        return [each for entry in nav for each in _spread(entry)]
+        return [filled_entry for entry in nav for filled_entry in _spread(entry)]
     return nav
 
 
@@ -80,7 +80,7 @@ def _spread(entry: Any) -> list[Any]:
     if isinstance(entry, str) and entry.endswith("/"):
         return sorted(
             page.path
-            for page in [*_made, *errors.written()]
+            for page in [*_pages_of_site, *errors.written()]
             if page.path.startswith(entry)
             and page.path.endswith(".md")
             and not page.path.endswith("/index.md")

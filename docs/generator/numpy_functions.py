@@ -54,11 +54,11 @@ def pages() -> Iterator[Page]:
 
 def functions(module: Any) -> list[tuple[str, Any]]:
     """The functions of a namespace by their names: no classes, dtypes and constants."""
-    found = [(name, getattr(module, name)) for name in sorted(module.__all__)]
+    members = [(name, getattr(module, name)) for name in sorted(module.__all__)]
     return [
-        (name, each)
-        for name, each in found
-        if callable(each) and hasattr(each, "__name__") and not isinstance(each, type)
+        (name, member)
+        for name, member in members
+        if callable(member) and hasattr(member, "__name__") and not isinstance(member, type)
     ]
 
 

@@ -12,31 +12,31 @@ from linalg_ext.opdsl import StructuredOp
 
 def families() -> dict[str, list[str]]:
     """The names of the ops of each family."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name in dir(lx.ops):
-        found.setdefault(_op(name).__module__.rpartition(".")[2], []).append(name)
-    return dict(sorted(found.items()))
+        names_of.setdefault(_op(name).__module__.rpartition(".")[2], []).append(name)
+    return dict(sorted(names_of.items()))
 
 
 def pages() -> Iterator[Page]:
     """The list of all ops, then the families."""
-    found = families()
-    count = sum(map(len, found.values()))
+    ops_of = families()
+    count = sum(map(len, ops_of.values()))
     rows = [
         (
             f"[{_title(family)}]({family}.md)",
             ", ".join(f"[`{name}`]({family}.md#{name})" for name in names),
         )
-        for family, names in found.items()
+        for family, names in ops_of.items()
     ]
     yield Page(
         "ops/index.md",
-        f"# Ops\n\n{count} ops in {len(found)} families. Each is called on arrays, on values of "
+        f"# Ops\n\n{count} ops in {len(ops_of)} families. Each is called on arrays, on values of "
         "MLIR and under `lx.jit` in the same way: `lx.ops.matmul(a, b)`.\n\n"
         + table(("family", "ops"), rows)
         + "\n",
     )
-    for family, names in found.items():
+    for family, names in ops_of.items():
         about = (inspect.getdoc(inspect.getmodule(_op(names[0]))) or "").strip()
         parts = [f"# {_title(family)}", about, *(_section(name) for name in names)]
         yield Page(f"ops/{family}.md", "\n\n".join(parts) + "\n")

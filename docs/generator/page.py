@@ -25,7 +25,7 @@ class Page:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell(each) for each in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(cell(entry) for entry in line) + " |" for line in lines)
 
 
 def cell(text: str) -> str:

@@ -48,11 +48,11 @@ def ops() -> str:
         op = getattr(lx.ops, name)
         assert isinstance(op, StructuredOp)
         parameters = ", ".join(["self", *_parameters(op), "**keywords: Any"])
-        said = op.definition.doc.partition("\n")[0]
+        summary = op.definition.doc.partition("\n")[0]
         parts.append(
             f"class _{name}(StructuredOp):\n"
             f"    def __call__({parameters}) -> Any:\n"
-            f'        """{said}"""\n\n'
+            f'        """{summary}"""\n\n'
             f"{name}: _{name}\n"
         )
     return "\n".join(parts)
@@ -64,10 +64,10 @@ def transforms() -> str:
     for name in _ROOMS:
         lines.append(f"from linalg_ext.transforms import {name} as {name}")
     plain = []
-    for pass_name, each in passes().items():
-        if isinstance(each, Transformation):
-            function = each.function.__name__
-            lines.append(f"from {each.function.__module__} import {function} as {function}")
+    for pass_name, registered in passes().items():
+        if isinstance(registered, Transformation):
+            function = registered.function.__name__
+            lines.append(f"from {registered.function.__module__} import {function} as {function}")
         else:
             plain.append(
                 f"{pass_name.removeprefix('linalg-ext-').replace('-', '_')}: NamedPipeline"
@@ -83,9 +83,11 @@ def steps() -> str:
         "class StepMethods:",
     ]
     for name, step in all_steps().items():
-        given = ", ".join(["self", *(_argument(each) for each in step.arguments.values())])
-        said = (inspect.getdoc(step) or "").partition("\n")[0]
-        parts.append(f'    def {name}({given}) -> Self:\n        """{said}"""\n')
+        parameters = ", ".join(
+            ["self", *(_argument(argument) for argument in step.arguments.values())]
+        )
+        summary = (inspect.getdoc(step) or "").partition("\n")[0]
+        parts.append(f'    def {name}({parameters}) -> Self:\n        """{summary}"""\n')
     return "\n".join(parts)
 
 
@@ -114,5 +116,5 @@ def _argument(option: PassOption) -> str:
 
 
 if __name__ == "__main__":
-    for path, made in FILES.items():
-        (REPOSITORY / path).write_text(made(), encoding="utf-8")
+    for path, text_of in FILES.items():
+        (REPOSITORY / path).write_text(text_of(), encoding="utf-8")

@@ -71,13 +71,13 @@ def _element_types() -> str:
 def _notations() -> str:
     rows = [
         (
-            f"`{each.name}`",
-            each.summary,
-            _call("read", each) if each.read else "",
-            _call("write", each) if each.write else "",
-            ", ".join(f"`{suffix}`" for suffix in each.suffixes),
+            f"`{notation.name}`",
+            notation.summary,
+            _call("read", notation) if notation.read else "",
+            _call("write", notation) if notation.write else "",
+            ", ".join(f"`{suffix}`" for suffix in notation.suffixes),
         )
-        for each in notations().values()
+        for notation in notations().values()
     ]
     return "\n\n".join(
         (
@@ -90,21 +90,21 @@ def _notations() -> str:
     )
 
 
-def _call(way: Literal["read", "write"], each: Notation) -> str:
-    options = [f"{name}={option.default!r}" for name, option in each.options(way).items()]
+def _call(way: Literal["read", "write"], notation: Notation) -> str:
+    options = [f"{name}={option.default!r}" for name, option in notation.options(way).items()]
     subject = "text" if way == "read" else "op"
-    return f"`lx.{way}({', '.join([subject, repr(each.name), *options])})`"
+    return f"`lx.{way}({', '.join([subject, repr(notation.name), *options])})`"
 
 
 def _tc_functions() -> str:
     rows = [
         (
-            f"`{each.name}`",
-            f"`{each.function}`",
-            ", ".join(f"`{element}`" for element in each.operands),
-            f"`{each.result}`" if each.result else "as its operands",
+            f"`{function.name}`",
+            f"`{function.function}`",
+            ", ".join(f"`{element}`" for element in function.operands),
+            f"`{function.result}`" if function.result else "as its operands",
         )
-        for each in STD_FUNCTIONS.values()
+        for function in STD_FUNCTIONS.values()
     ]
     return "\n\n".join(
         (
@@ -133,12 +133,12 @@ def _checks() -> str:
     ops: dict[Rule, list[str]] = {}
     for name, rule in RULES.items():
         ops.setdefault(rule, []).append(f"`{name}`")
-    held = [
+    checked = [
         (", ".join(names), rule.misfit, f"`{rule.held_by}`")
         for rule, names in ops.items()
         if rule.held_by
     ]
-    others = [(", ".join(names), rule.misfit) for rule, names in ops.items() if not rule.held_by]
+    unchecked = [(", ".join(names), rule.misfit) for rule, names in ops.items() if not rule.held_by]
     return "\n\n".join(
         (
             "# Checks by op",
@@ -150,9 +150,9 @@ def _checks() -> str:
             + ", ".join(f"`{dialect}`" for dialect in DIALECTS)
             + " that is not on this page is a `LoweringError`, unless `checked=False`. Ops of "
             "`arith`, `math` and `complex` on whole tensors are asked for one shape.",
-            table(("ops", "what may not fit", "asked by"), held),
+            table(("ops", "what may not fit", "asked by"), checked),
             "## Ops that cannot be misfit",
-            table(("ops", "why"), others) + "\n",
+            table(("ops", "why"), unchecked) + "\n",
         )
     )
 
@@ -161,19 +161,19 @@ def _support() -> str:
     with (REPOSITORY / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     versions = [
-        each.rpartition(" ")[2]
-        for each in project["classifiers"]
-        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", each)
+        entry.rpartition(" ")[2]
+        for entry in project["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", entry)
     ]
     extras = [
-        (f"`linalg-ext[{name}]`", ", ".join(f"`{each}`" for each in needed))
+        (f"`linalg-ext[{name}]`", ", ".join(f"`{entry}`" for entry in needed))
         for name, needed in project["optional-dependencies"].items()
     ]
     machines = [(f"`{name}`", str(named(name).vector_bits)) for name in names()]
     written = (REPOSITORY / "docs" / "_support.md").read_text(encoding="utf-8")
     return written.format(
         versions=", ".join(versions),
-        needed="\n".join(f"- `{each}`" for each in project["dependencies"]),
+        needed="\n".join(f"- `{entry}`" for entry in project["dependencies"]),
         extras=table(("extra", "brings"), extras),
         machines=table(("target", "bits of a vector"), machines),
     )

@@ -40,17 +40,17 @@ _ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n     .*)*)", re.MULTILINE
 def passes() -> dict[str, Registered]:
     """The passes of this library; examples may have registered more."""
     return {
-        name: each
-        for name, each in all_passes().items()
-        if each.__module__.startswith("linalg_ext.")
+        name: pass_
+        for name, pass_ in all_passes().items()
+        if pass_.__module__.startswith("linalg_ext.")
     }
 
 
 def pages() -> Iterator[Page]:
-    """The list of all passes, then a page for each."""
+    """Yield the list of all passes, then a page for each."""
     by_folder: dict[str, list[Registered]] = {}
-    for each in passes().values():
-        by_folder.setdefault(_folder(each), []).append(each)
+    for pass_ in passes().values():
+        by_folder.setdefault(_folder(pass_), []).append(pass_)
     parts = [
         "# Transformations",
         "Each is a function, `lx.transforms.fold_transposes(module)`, and a pass in pipelines, "
@@ -60,58 +60,58 @@ def pages() -> Iterator[Page]:
     for folder in (name for name in order if name in by_folder):
         parts.append(f"## {FOLDERS.get(folder, folder.capitalize())}")
         rows = [
-            (f"[`{each.pass_name}`]({_stem(each)}.md)", each.summary) for each in by_folder[folder]
+            (f"[`{pass_.pass_name}`]({_stem(pass_)}.md)", pass_.summary)
+            for pass_ in by_folder[folder]
         ]
         parts.append(table(("pass", "what it does"), rows))
     yield Page("transformations/index.md", "\n\n".join(parts) + "\n")
     for group in by_folder.values():
-        for each in group:
-            yield Page(f"transformations/{_stem(each)}.md", _page(each))
+        for pass_ in group:
+            yield Page(f"transformations/{_stem(pass_)}.md", _page(pass_))
 
 
-def _page(each: Registered) -> str:
-    parts = [f"# {each.pass_name}"]
-    if isinstance(each, NamedPipeline):
-        steps = each.text.replace(",", ",\n") if "\n" not in each.text else each.text
-        return "\n\n".join([*parts, f"{each.summary}. It stands for", fenced(steps)]) + "\n"
-    assert isinstance(each, Transformation)
-    documented = inspect.getdoc(each.function) or ""
+def _page(pass_: Registered) -> str:
+    parts = [f"# {pass_.pass_name}"]
+    if isinstance(pass_, NamedPipeline):
+        steps = pass_.text.replace(",", ",\n") if "\n" not in pass_.text else pass_.text
+        return "\n\n".join([*parts, f"{pass_.summary}. It stands for", fenced(steps)]) + "\n"
+    assert isinstance(pass_, Transformation)
+    documented = inspect.getdoc(pass_.function) or ""
     if _LABEL.search(documented):  # one of several in a file
         parts.append(marked_up(documented))
-    parts.append(marked_up(sys.modules[each.function.__module__].__doc__ or each.summary))
-    if each.options:
-        parts.append(f"## Options\n\n{_options(each, documented)}")
+    parts.append(marked_up(sys.modules[pass_.function.__module__].__doc__ or pass_.summary))
+    if pass_.options:
+        parts.append(f"## Options\n\n{_options(pass_, documented)}")
     parts.append("## Use")
-    parts.append(fenced(_use(each), "python"))
-    parts.append(
-        f"Defined in `{each.function.__module__.removeprefix('linalg_ext.').replace('.', '/')}.py`."
-    )
+    parts.append(fenced(_use(pass_), "python"))
+    module = pass_.function.__module__.removeprefix("linalg_ext.")
+    parts.append(f"Defined in `{module.replace('.', '/')}.py`.")
     return "\n\n".join(parts) + "\n"
 
 
-def _options(each: Transformation, documented: str) -> str:
-    """A line for each option: its kind and default, and what the function says of it."""
-    told = {
-        name: " ".join(text.split())
-        for names, text in _ARGUMENT.findall(documented)
+def _options(transformation: Transformation, documented: str) -> str:
+    """Return a line for each option: its kind and default, and its documentation."""
+    documentation = {
+        name: " ".join(sentence.split())
+        for names, sentence in _ARGUMENT.findall(documented)
         for name in names.split(", ")
     } | _SELECTING
     lines = []
-    for name, option in each.options.items():
-        what = told.get(name, "").rstrip(".")
-        lines.append(f"- `{option}`" + (f": {what}" if what else ""))
+    for name, option in transformation.options.items():
+        text = documentation.get(name, "").rstrip(".")
+        lines.append(f"- `{option}`" + (f": {text}" if text else ""))
     return "\n".join(lines)
 
 
-def _use(each: Transformation) -> str:
-    function, needed = each.function.__name__, next(iter(each.options), None)
+def _use(transformation: Transformation) -> str:
+    function, needed = transformation.function.__name__, next(iter(transformation.options), None)
     lines = [
         f"lx.transforms.{function}(module{f', {needed}=...' if needed else ''})",
-        f'module.run("{each.pass_name}")',
+        f'module.run("{transformation.pass_name}")',
     ]
-    if isinstance(each, Step):
-        needed = next(iter(each.arguments), None)
-        chosen = "" if each.whole else '.match("matmul")'
+    if isinstance(transformation, Step):
+        needed = next(iter(transformation.arguments), None)
+        chosen = "" if transformation.whole else '.match("matmul")'
         step = f"{function}({f'{needed}=...' if needed else ''})"
         lines.append(f"lx.Schedule(module){chosen}.{step}")
     return "\n".join(lines)
@@ -133,12 +133,12 @@ def marked_up(docstring: str) -> str:
     return "\n".join(parts)
 
 
-def _folder(each: Registered) -> str:
-    if isinstance(each, Transformation):
-        inside = each.function.__module__.removeprefix("linalg_ext.transforms.")
+def _folder(pass_: Registered) -> str:
+    if isinstance(pass_, Transformation):
+        inside = pass_.function.__module__.removeprefix("linalg_ext.transforms.")
         return inside.partition(".")[0]
     return "pipelines"
 
 
-def _stem(each: Registered) -> str:
-    return each.pass_name.removeprefix("linalg-ext-").replace("-", "_")
+def _stem(pass_: Registered) -> str:
+    return pass_.pass_name.removeprefix("linalg-ext-").replace("-", "_")

@@ -63,15 +63,15 @@ class PassRun:
     Attributes:
         phase: the phase that runs it.
         pass_name: its name in pipelines, without options.
-        taken: the ops that it took away, by name.
-        made: the ops that it made.
+        removed: the ops that it removed, by name.
+        added: the ops that it added.
         is_change: whether the module is another one afterwards.
     """
 
     phase: str
     pass_name: str
-    taken: Counter[str] = field(default_factory=Counter)
-    made: Counter[str] = field(default_factory=Counter)
+    removed: Counter[str] = field(default_factory=Counter)
+    added: Counter[str] = field(default_factory=Counter)
     is_change: bool = False
 
 
@@ -100,9 +100,9 @@ def file_of(pass_name: str) -> str:
     name = _bare(pass_name)
     if not name.startswith("linalg-ext-"):
         return "upstream"
-    found = find(name)
-    function = getattr(found, "function", None)
-    if found is None or function is None:
+    registered = find(name)
+    function = getattr(registered, "function", None)
+    if registered is None or function is None:
         raise LookupError(f"no pass is called {name}")
     path = Path(inspect.getsourcefile(inspect.unwrap(function)) or "").resolve()
     return f"`{path.relative_to(REPOSITORY).as_posix()}`"
@@ -110,31 +110,31 @@ def file_of(pass_name: str) -> str:
 
 @cache
 def _phases(text: str) -> list[tuple[str, list[PassRun], str]]:
-    """Run a module through the phases one pass at a time: each phase's runs, and the IR after."""
+    """Run a module through the phases one pass at a time: pass_ phase's runs, and the IR after."""
     phases: list[tuple[str, list[PassRun], str]] = []
     module = lx.parse(text, trusted=True)
     with lx.target.using(TARGET):
         for phase, passes in PHASES.items():
             runs: list[PassRun] = []
             before, text_before = op_names(module.ir.operation), str(module.ir)
-            for each in passes:
-                run_in_place(module, each)
+            for pass_ in passes:
+                run_in_place(module, pass_)
                 after, text_after = op_names(module.ir.operation), str(module.ir)
                 is_change = text_after != text_before
-                runs.append(PassRun(phase, _bare(each), before - after, after - before, is_change))
+                runs.append(PassRun(phase, _bare(pass_), before - after, after - before, is_change))
                 before, text_before = after, text_after
             phases.append((phase, runs, stage_text(module.ir)))
     return phases
 
 
 def _passes_in_order() -> str:
-    seen: dict[tuple[str, int], PassRun] = {}
+    totals: dict[tuple[str, int], PassRun] = {}
     for text in LIVES.values():
         for phase, runs, _ in _phases(text):
             for at, run in enumerate(runs):
-                met = seen.setdefault((phase, at), PassRun(phase, run.pass_name))
-                met.taken.update(run.taken)
-                met.made.update(run.made)
+                total = totals.setdefault((phase, at), PassRun(phase, run.pass_name))
+                total.removed.update(run.removed)
+                total.added.update(run.added)
     parts = [
         "# Passes in order",
         "The way down from linalg on tensors to LLVM, phase by phase. Ops are those that a "
@@ -143,7 +143,7 @@ def _passes_in_order() -> str:
         "IR.",
     ]
     for phase in PHASES:
-        runs = [run for run in seen.values() if run.phase == phase]
+        runs = [run for run in totals.values() if run.phase == phase]
         parts += [f"## {phase.capitalize()}", _listed(runs)]
     return "\n\n".join(parts) + "\n"
 
@@ -152,7 +152,7 @@ def _listed(runs: list[PassRun]) -> str:
     if not runs:
         return "No pass changes it."
     rows = (
-        (f"`{run.pass_name}`", file_of(run.pass_name), _counts(run.taken), _counts(run.made))
+        (f"`{run.pass_name}`", file_of(run.pass_name), _counts(run.removed), _counts(run.added))
         for run in runs
     )
     return table(("pass", "file", "ops taken", "ops made"), rows)

@@ -179,8 +179,8 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     def view(self, dtype: Any = None) -> Traced:
         """`numpy.ndarray.view`: the same memory, read as another dtype."""
-        seen: Traced = hooks.facade("tracing").on_view(self, dtype)
-        return seen
+        result: Traced = hooks.facade("tracing").on_view(self, dtype)
+        return result
 
     def reshape(self, *shape: Any, order: str = "C") -> Traced:
         """Return the elements in another shape, in row-major order."""
