@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import itertools
 import mmap
 import re
 import shlex
@@ -24,10 +25,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from linalg_ext.bindings import ir, passmanager, provider
-from linalg_ext.errors import ArgumentError, PipelineError
+from linalg_ext.errors import PipelineError
 from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.options import parse_options
-from linalg_ext.rewriting.registry import all_passes, find, register
+from linalg_ext.rewriting.registry import (
+    OWN_PREFIX,
+    UNKNOWN,
+    all_passes,
+    find,
+    is_upstreams,
+    register,
+)
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.runtime import parser_process
 
@@ -264,17 +272,8 @@ def similar_passes(name: str, count: int = 3) -> list[str]:
     candidates = [*all_passes(), "canonicalize", *_words_of_the_bindings()]
     near = difflib.get_close_matches(name, candidates, n=8 * count, cutoff=0.7)
     ours = all_passes()
-    return [
-        candidate for candidate in dict.fromkeys(near) if candidate in ours or _exists(candidate)
-    ][:count]
-
-
-def _exists(name: str) -> bool:
-    try:
-        passmanager.PassManager("any", new_context()).add(name)
-    except ValueError as error:
-        return _UNKNOWN not in str(error)
-    return True
+    known = (name for name in dict.fromkeys(near) if name in ours or is_upstreams(name))
+    return list(itertools.islice(known, count))
 
 
 @cache
@@ -307,9 +306,7 @@ def _words_of_the_bindings() -> tuple[str, ...]:
     return tuple(sorted(tails))
 
 
-_OURS = "linalg-ext-"
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)'")
-_UNKNOWN = "does not refer to a registered pass"
 _DEEPEST_ALIAS = 16
 
 
@@ -328,16 +325,12 @@ class NamedPipeline:
 
 
 def named_pipeline(pass_name: str, text: str, summary: str) -> NamedPipeline:
-    """Give a pipeline a name, `linalg-ext-...`, by which other pipelines can hold it.
+    """Give a pipeline a name by which other pipelines can hold it.
 
     Raises:
-        ArgumentError: the name is taken, or does not begin with `linalg-ext-`.
+        ArgumentError: the name is taken, or is none.
         PipelineError: the text cannot be read.
     """
-    if not pass_name.startswith(_OURS):
-        raise ArgumentError(
-            f"{pass_name!r} cannot name a pipeline of this library", expected=f"{_OURS}... "
-        )
     parse_pipeline(text)
     module: str = sys._getframe(1).f_globals["__name__"]
     pipeline = NamedPipeline(pass_name, text, summary, module)
@@ -361,10 +354,9 @@ def resolve(source: str | Sequence[str], context: ir.Context, *, trusted: bool) 
 def _resolved(pipeline: Pipeline, depth: int) -> list[Step]:
     steps: list[Step] = []
     for step in pipeline.steps:
-        if not step.name.startswith(_OURS):
-            steps.append(step)
-            continue
         match find(step.name):
+            case None if not step.name.startswith(OWN_PREFIX):
+                steps.append(step)
             case Transformation() as transformation:
                 texts = split_options(step.options or "")
                 values = parse_options(texts, transformation.options, step.name)
@@ -426,7 +418,7 @@ def _nested(pipeline: Pipeline, step: Step, refusal: parser_process.Refusal) -> 
     restricted = _RESTRICTED.search(refusal.message)
     if restricted and step.nestable and not step.anchors:
         return replace(step, anchors=(restricted[1],))
-    if _UNKNOWN in refusal.message:
+    if UNKNOWN in refusal.message:
         raise _unknown(pipeline, step)
     message = "\n".join(part.strip() for part in (refusal.message, refusal.output) if part.strip())
     hint = f"write {restricted[1]}({step.text})" if restricted else None

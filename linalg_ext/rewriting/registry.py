@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from linalg_ext.bindings import passmanager
 from linalg_ext.errors import ArgumentError
+from linalg_ext.ir.context import new_context
 from linalg_ext.utils.hooks import import_all, public_modules
 from linalg_ext.utils.locks import Lock
 
@@ -36,12 +38,40 @@ _imported: set[str] = set()
 _lock = Lock()
 
 
+OWN_PREFIX = "linalg-ext-"
+"""The beginning of the names of this library's passes; users' passes are free to have another."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def is_upstreams(pass_name: str) -> bool:
+    """Return whether upstream has a pass of that name."""
+    try:
+        passmanager.PassManager("any", new_context()).add(pass_name)
+    except ValueError as error:
+        return UNKNOWN not in str(error)
+    return True
+
+
+UNKNOWN = "does not refer to a registered pass"
+"""The part of upstream's error that tells an unknown name."""
+
+
 def register(new: Registered) -> None:
     """Make a pass known by its name.
 
     Raises:
-        ArgumentError: another function has that name already.
+        ArgumentError: another function or a pass of upstream's has that name, or it is none.
     """
+    if not _NAME.fullmatch(new.pass_name):
+        raise ArgumentError(
+            f"{new.pass_name!r} cannot name a pass",
+            expected="lower-case words joined by dashes",
+        )
+    if not new.pass_name.startswith(OWN_PREFIX) and is_upstreams(new.pass_name):
+        raise ArgumentError(
+            f"upstream has a pass called {new.pass_name}", hint="choose another name"
+        )
     old = _passes.get(new.pass_name)
     if old is not None and _origin(old) != _origin(new):
         raise ArgumentError(
@@ -71,8 +101,11 @@ def all_passes() -> Mapping[str, Registered]:
 
 
 def find(pass_name: str) -> Registered | None:
-    """Return the pass of that name; None if absent."""
-    return _passes.get(pass_name) or all_passes().get(pass_name)
+    """Return the pass of that name, but none of upstream's; None if absent."""
+    registered = _passes.get(pass_name)
+    if registered is None and (pass_name.startswith(OWN_PREFIX) or len(_packages) > 1):
+        registered = all_passes().get(pass_name)
+    return registered
 
 
 class Catalogue:

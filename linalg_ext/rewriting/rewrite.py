@@ -285,7 +285,7 @@ def rewrite(
     """Make a pattern function a `Rewrite`, registered by its name for pipelines.
 
     Args:
-        pass_name: `linalg-ext-...`.
+        pass_name: its name in pipelines: lower-case words joined by dashes.
         on: the ops to look at: a name, an op class, several of them, a predicate on names, or None
             for every op.
         benefit: which of several patterns on one op is tried first.

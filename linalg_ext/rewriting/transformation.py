@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -85,9 +84,6 @@ def _name(root: object, pass_name: str) -> str:
     )
 
 
-_PASS_NAME = re.compile(r"linalg-ext(-[a-z0-9]+)+")
-
-
 class Transformation(ABC):
     """A named transformation of modules, written in Python.
 
@@ -95,7 +91,7 @@ class Transformation(ABC):
     failure the module is as it was. In a textual pipeline it goes by `pass_name`.
 
     Attributes:
-        pass_name: its name in pipelines, `linalg-ext-...`.
+        pass_name: its name in pipelines.
         summary: the first line of its documentation.
         options: its options, by the names they have in Python.
     """
@@ -108,11 +104,6 @@ class Transformation(ABC):
         reserved: int,
         on: Roots | None = None,
     ) -> None:
-        if not _PASS_NAME.fullmatch(pass_name):
-            raise ArgumentError(
-                f"{pass_name!r} cannot name a pass of this library",
-                expected="lower-case words joined by dashes, `linalg-ext-` first",
-            )
         self.pass_name = pass_name
         self.function = function
         self.options: dict[str, PassOption] = declared_options(function, reserved, pass_name)
@@ -232,7 +223,7 @@ def module_pass(pass_name: str, *, on: Roots | None = None) -> Callable[[PassFun
     keyword-only parameters are the pass's options.
 
     Args:
-        pass_name: `linalg-ext-...`.
+        pass_name: its name in pipelines: lower-case words joined by dashes.
         on: the ops that it matches, as for `rewrite`; it need not run on a module without any of
             them. None: it may change any op.
     """

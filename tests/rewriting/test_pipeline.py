@@ -231,9 +231,26 @@ def test_an_exception_of_ours_comes_through_with_a_note(module):
     assert "in the pass linalg-ext-check-raise; repeat it with:" in caught.value.__notes__[0]
 
 
+def test_names_of_passes_and_pipelines_are_free(module):
+    SEEN.clear()
+
+    @module_pass("look-here")
+    def look_here(op: ir.Operation) -> None:
+        SEEN.append(op.name)
+
+    named_pipeline("tidy-and-look", "cse,look-here", "Both.")
+    module.run("tidy-and-look,look-here")
+    assert SEEN == ["builtin.module"] * 2
+    assert str(module).count("divsi") == 2
+    with pytest.raises(PipelineError, match=r"'look-her' is not(.|\n)*did you mean look-here"):
+        module.run("look-her")
+
+
 def test_named_pipelines_are_checked():
-    with pytest.raises(ArgumentError, match="cannot name a pipeline"):
-        named_pipeline("mine", "cse", "")
+    with pytest.raises(ArgumentError, match="cannot name a pass"):
+        named_pipeline("Mine", "cse", "")
+    with pytest.raises(ArgumentError, match="upstream has a pass called cse"):
+        named_pipeline("cse", "canonicalize", "")
     named_pipeline("linalg-ext-check-loop", "linalg-ext-check-loop", "Itself.")
     with pytest.raises(PipelineError, match="holds itself"):
         run_pipeline(TEXT, "linalg-ext-check-loop")

@@ -286,7 +286,9 @@ def test_bad_declarations():
     wrong: Any = 3
     unknown: Any = "fast"
     with pytest.raises(ArgumentError, match="cannot name a pass"):
-        rewrite("fold", on="arith.addi")(lambda op, rewriter: False)
+        rewrite("Fold it", on="arith.addi")(lambda op, rewriter: False)
+    with pytest.raises(ArgumentError, match="upstream has a pass called canonicalize"):
+        rewrite("canonicalize", on="arith.addi")(lambda op, rewriter: False)
     with pytest.raises(ArgumentError, match=r"\(op, rewriter, \*, \.\.\.\)"):
         rewrite("linalg-ext-test-bad", on="arith.addi")(lambda op: False)
     with pytest.raises(ArgumentError, match="cannot match on 3"):
