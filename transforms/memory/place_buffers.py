@@ -90,8 +90,8 @@ HOISTED_LIMIT_BYTES = 256 * 1024
 _PAGE = 4096
 """The alignment of the start in bytes; where base pages are larger the kernel refuses."""
 
-_ADVICE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
-"""The number of the advice; None on a system without it."""
+_ADVICE: int = getattr(mmap, "MADV_HUGEPAGE", -1)
+"""The number of the advice; -1 on a system without it."""
 
 _FUNCTION = "madvise"
 _DECLARATION = f"func.func private @{_FUNCTION}(i64, i64, i32) -> i32"
@@ -108,7 +108,7 @@ def place_buffers(module: ir.Operation) -> Report:
     type in the module.
     """
     report = Report(NAME)
-    can_advise = _ADVICE is not None
+    can_advise = _ADVICE >= 0
     for function in functions(module):
         moved = hoisted = 0
         for op in operations(function, {_ALLOC, _ALLOCA}):

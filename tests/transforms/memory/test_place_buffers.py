@@ -150,7 +150,7 @@ LARGE = f"{file.BUFFER_LIMIT_BYTES // 4 + 1}xf32"
 def test_what_goes_to_the_stack(
     changes: dict[str, str], reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file, "_ADVICE", None)
+    monkeypatch.setattr(file, "_ADVICE", -1)
     text = TEXT.format(**(USUAL | changes))
     text = text.replace("%zero =", "%true = arith.constant true\n  %zero =", 1)
     module = Module.parse(text, trusted=True)
