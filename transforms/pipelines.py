@@ -24,12 +24,14 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
+from linalg_ext.target import current, host
 from linalg_ext.transforms.ir_utils.module_functions import PLAN
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
 from .ir_utils.arithmetic import known_trips
 from .ir_utils.walking import count_operations, operations
 from .llvm.report_failures import MESSAGES
+from .llvm.set_target import NAME as SET_TARGET
 from .memory.check_allocations import OUT_OF_MEMORY
 from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
 
@@ -106,6 +108,8 @@ def lower_to_llvm(
 ) -> LoweringInfo:
     """Take `module` down to the LLVM dialect, in place.
 
+    Functions are confined to the target in force, unless that is this machine.
+
     Args:
         module: linalg on tensors or memrefs, with arith, math, scf, cf, tensor, memref, affine,
             vector, complex, bufferization and func around it. Half lowered after an error: hand
@@ -125,6 +129,8 @@ def lower_to_llvm(
     on_vectors = has_nests = False
     for stage in stages:
         passes = after_checks(stage) if checked else PIPELINES[stage]
+        if stage == "llvm" and current() != host():
+            passes = (*passes, SET_TARGET)
         start = time.perf_counter()
         run = run_in_place(module, ",".join(passes))
         reports += run.reports

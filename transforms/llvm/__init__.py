@@ -29,6 +29,5 @@ PASSES = (
     "cse",
     "linalg-ext-require-lowered",
     "linalg-ext-make-functions-internal",
-    "linalg-ext-set-target",
 )
 """Loops, vectors and memrefs become the LLVM dialect, and failures a status."""
