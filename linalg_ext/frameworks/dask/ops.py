@@ -375,7 +375,7 @@ class _Rules:
         for name, axes in self.axes.items():
             declared = self.definition.operand(name).shape
             for expr, dim in zip(declared, axes, strict=False):
-                if not _is_symbol(expr):
+                if not isinstance(expr, AffineSymbol):
                     self._keep_whole((dim,), f"the op declares it to be {expr} long")
                     self._keep_symbols(expr.symbols, f"the op declares a size as {expr}")
             for indices in self.definition.accesses[name]:
@@ -434,7 +434,3 @@ class _Rules:
         ):
             self._keep_whole(reduction.dims, f"other outputs depend on {name}")
         return function
-
-
-def _is_symbol(expr: AffineExpr) -> bool:
-    return isinstance(expr, AffineSymbol)
