@@ -29,6 +29,7 @@ from linalg_ext.compiler.calibration import (
     multiply_add_kernel,
 )
 from linalg_ext.target.model import element_bits
+from linalg_ext.target.text import bytes_text
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def table() -> Table:
             if traffic.streams and size < target.current().caches[-1].size:
                 continue  # non-temporal stores are of no use where a cache holds everything
             rates = [bandwidth(size, count, traffic) for count in counts]
-            name = f"{traffic.name}, {_size_text(size)}"
+            name = f"{traffic.name}, {bytes_text(size)}"
             shown.add_row(name, *(_rate_text(rate) for rate in rates), "GB/s")
     return shown
 
@@ -195,10 +196,6 @@ def _threads_text(count: int) -> str:
 
 def _rate_text(rate: Rate) -> str:
     return f"{rate.median / 1e9:.1f} (best {rate.best / 1e9:.1f})"
-
-
-def _size_text(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 
 
 _UNROLL = 4

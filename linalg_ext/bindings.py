@@ -21,6 +21,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from linalg_ext.cache.keys import PROVIDERS
 from linalg_ext.errors import BindingsError
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.module_aliases import AliasFinder
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
 
     exporters: Any  # native, and without stubs
     irdl: Any  # what it is used for is native too
-
-PROVIDERS = ("mlir", "torch_mlir")
-"""Package roots that may hold the bindings, in order of preference."""
 
 INSTALL = "pip install torch-mlir"
 

@@ -20,10 +20,7 @@ VERSION = 1
 """Version of the format of the files. Files of another version are not read."""
 
 PROVIDERS = ("mlir", "torch_mlir")
-"""The packages that may bring the bindings, and with them LLVM."""
-
-_CHOICE = "LINALG_EXT_BINDINGS"
-"""The environment variable that says which."""
+"""The packages that may bring the bindings, and with them LLVM, in order of preference."""
 
 _SUFFIXES = (".py", ".mlir", ".lark", ".yaml")
 
@@ -75,7 +72,7 @@ def _pieces(value: object) -> Iterator[bytes]:
 @functools.cache
 def makers() -> str:
     """Return a fingerprint of the files that make the code: this library's and the bindings'."""
-    forced = os.environ.get(_CHOICE, "")
+    forced = os.environ.get("LINALG_EXT_BINDINGS", "")
     files = "\n".join(sorted(_sources()))
     return digest(FORMAT, VERSION, sys.implementation.cache_tag, forced, files)
 

@@ -187,7 +187,9 @@ def _hand_out(results: tuple[Any, ...], path: Path | None, about: dict[str, obje
     """Write the results to a file, or show them; `about` are further entries of the JSON."""
     import numpy as np
 
-    named = {f"out{index}": np.asarray(result) for index, result in enumerate(results)}
+    named: dict[str, Any] = {
+        f"out{index}": np.asarray(result) for index, result in enumerate(results)
+    }
     if path is not None:
         # With a name in the place of a file, savez would append .npz.
         with path.open("wb") as file:

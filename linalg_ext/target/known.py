@@ -26,58 +26,42 @@ _SERVER = (
     Cache(level=3, size=16 << 20, associativity=16, shared_by=8),
 )
 
+
+def _target(
+    name: str,
+    cpu: str,
+    features: frozenset[str],
+    vector_bits: int,
+    vector_registers: int,
+    caches: tuple[Cache, ...],
+    architecture: str = "x86_64",
+) -> Target:
+    """Return a machine with as many cores as share its last cache."""
+    return Target(
+        name=name,
+        architecture=architecture,
+        features=features,
+        vector_bits=vector_bits,
+        vector_registers=vector_registers,
+        caches=caches,
+        logical_cores=caches[-1].shared_by,
+        physical_cores=caches[-1].shared_by,
+        cpu=cpu,
+    )
+
+
 KNOWN: Mapping[str, Target] = MappingProxyType(
     {
         target.name: target
         for target in (
-            Target(
-                name="generic-x86-64",
-                architecture="x86_64",
-                features=BASELINE["x86_64"],
-                vector_bits=128,
-                vector_registers=16,
-                caches=_SMALL,
-                logical_cores=2,
-                physical_cores=2,
-                cpu="x86-64",
-            ),
-            Target(
-                name="avx2",
-                architecture="x86_64",
-                features=_X86_64_V3,
-                vector_bits=256,
-                vector_registers=16,
-                caches=_SMALL,
-                logical_cores=2,
-                physical_cores=2,
-                cpu="x86-64-v3",
-            ),
-            Target(
-                name="avx512",
-                architecture="x86_64",
-                features=_X86_64_V4,
-                vector_bits=512,
-                vector_registers=32,
-                caches=_SERVER,
-                logical_cores=8,
-                physical_cores=8,
-                cpu="x86-64-v4",
-            ),
-            Target(
-                name="aarch64-neon",
-                architecture="aarch64",
-                features=BASELINE["aarch64"],
-                vector_bits=128,
-                vector_registers=32,
-                caches=_SERVER,
-                logical_cores=8,
-                physical_cores=8,
-                cpu="generic",
-            ),
+            _target("generic-x86-64", "x86-64", BASELINE["x86_64"], 128, 16, _SMALL),
+            _target("avx2", "x86-64-v3", _X86_64_V3, 256, 16, _SMALL),
+            _target("avx512", "x86-64-v4", _X86_64_V4, 512, 32, _SERVER),
+            _target("aarch64-neon", "generic", BASELINE["aarch64"], 128, 32, _SERVER, "aarch64"),
         )
     }
 )
 """By name. The features are those of levels 1, 3 and 4 of the x86-64 psABI, and of Armv8-A.
 
-There are as many cores as share the last cache, and pages are small.
+Pages are small.
 """

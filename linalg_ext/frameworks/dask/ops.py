@@ -116,20 +116,16 @@ class _Call:
         self._compute_type = dtype_of_keyword(
             natural, "compute_type", rest.pop("compute_type", None)
         )
-        self._on_blocks = dict(rest)
+        inputs = {operand.name for operand in natural.inputs}
+        self._on_blocks = {key: value for key, value in rest.items() if key not in inputs}
         maps = take_operand_maps(natural, rest)
-        operands = split_inputs(natural, operands, rest)
-        self._on_blocks = {
-            key: value
-            for key, value in self._on_blocks.items()
-            if key not in {operand.name for operand in natural.inputs}
-        }
+        values = split_inputs(natural, operands, rest)
         attributes = resolve_attributes(
             natural, rest, also=("init", "dtype", "compute_type", "threads")
         )
         self._inputs = {
             operand.name: _operand(name, operand, value)
-            for operand, value in zip(natural.inputs, operands, strict=True)
+            for operand, value in zip(natural.inputs, values, strict=True)
         }
         inits = {key: known_array(value, f"{name}: init of {key}") for key, value in init.items()}
         deciding = {key: getattr(value, "dtype", value) for key, value in self._inputs.items()}
@@ -379,7 +375,7 @@ class _Rules:
         for name, axes in self.axes.items():
             declared = self.definition.operand(name).shape
             for expr, dim in zip(declared, axes, strict=False):
-                if not _is_symbol(expr):
+                if not isinstance(expr, AffineSymbol):
                     self._keep_whole((dim,), f"the op declares it to be {expr} long")
                     self._keep_symbols(expr.symbols, f"the op declares a size as {expr}")
             for indices in self.definition.accesses[name]:
@@ -438,7 +434,3 @@ class _Rules:
         ):
             self._keep_whole(reduction.dims, f"other outputs depend on {name}")
         return function
-
-
-def _is_symbol(expr: AffineExpr) -> bool:
-    return isinstance(expr, AffineSymbol)

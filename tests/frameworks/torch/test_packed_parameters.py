@@ -52,13 +52,13 @@ def x() -> Any:
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A list that grows with each copy."""
     made: list[Any] = []
-    plain = parameters.Strips._made
+    plain = parameters.Strips._copied
 
     def counted(strips: Any, tensor: Any) -> Any:
         made.append(tensor)
         return plain(strips, tensor)
 
-    monkeypatch.setattr(parameters.Strips, "_made", counted)
+    monkeypatch.setattr(parameters.Strips, "_copied", counted)
     return made
 
 

@@ -70,11 +70,11 @@ def test_without_openmp_the_threads_are_ours(
     x = torch.randn(256, 256)
     net = lx.from_torch(model, x)
     monkeypatch.setattr(torch.backends.openmp, "is_available", lambda: False)
-    compiled_graph._team.cache_clear()
+    compiled_graph._openmp_team.cache_clear()
     torch.set_num_threads(2)
     with lx.threads.using(2), torch.no_grad():
         torch.testing.assert_close(net(x), model(x), rtol=1e-4, atol=1e-5)
-    compiled_graph._team.cache_clear()
+    compiled_graph._openmp_team.cache_clear()
     assert lent == []
 
 
