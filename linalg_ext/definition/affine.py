@@ -484,8 +484,7 @@ def _render(expr: AffineExpr, *, tight: bool) -> str:
     if expr.kind is AffineKind.ADD:
         text = _render_sum(expr)
     elif expr.kind is AffineKind.MUL and constant_value(expr.rhs) == -1:
-        # The negation binds tightest and needs no parentheses of its own in MLIR's spelling,
-        # but where one is asked for, it gets them.
+        # MLIR's spelling needs no parentheses around a negation, unless the caller asks for them.
         text = "-" + _render(expr.lhs, tight=True)
     else:
         lhs, rhs = _render(expr.lhs, tight=True), _render(expr.rhs, tight=True)

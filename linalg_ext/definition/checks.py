@@ -232,7 +232,7 @@ def _check_recurrence(
     carried: Carried,
     where: SourceLocation | str | None,
 ) -> None:
-    """A recurrence reads its output one step before along one dimension, and reduces nothing."""
+    """Raise unless a recurrence reads one step before along one dimension, and reduces nothing."""
     if not all(isinstance(index, AffineDim) for index in assignment.target.indices):
         raise DefinitionError(
             f"`{assignment.target}` is written by a recurrence, and has an index that is no "
@@ -331,7 +331,7 @@ def _check_type_var(
 
 
 def _check_target(output: Operand, target: Access, where: SourceLocation | str | None) -> None:
-    # An axis of size 1 has one element: index 0 writes it all.
+    # Index 0 writes all of an axis of size 1.
     whole = [
         index
         for index, size in zip_longest(target.indices, output.shape)
@@ -413,7 +413,7 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
 def _check_running(
     writer: Assignment, reader: Assignment, where: SourceLocation | str | None
 ) -> None:
-    """A fold reads what it has so far at the place that it writes, and nowhere else."""
+    """Raise if a fold reads its output at an element that it does not write."""
     target = writer.target
     for expr in reader.value.walk():
         if (

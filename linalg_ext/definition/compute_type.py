@@ -308,7 +308,7 @@ def _derive(
 def _changed(
     assignment: Assignment, target: Access, value: ScalarExpr, definition: OpDefinition
 ) -> Assignment:
-    """An assignment of a changed value, with the reduction that it is now."""
+    """An assignment with another target and value, and the reduction that they make."""
     reduction = assignment.reduction
     if reduction is None or runs_with(assignment, definition.assignments):
         return Assignment(target, value, reduction)
@@ -339,7 +339,7 @@ def _check_type(definition: OpDefinition, types: Mapping[str, str], compute: str
 
 
 def _type_var(types: Mapping[str, str], element: str) -> TypeVar:
-    """The type variable of an element type: one that has it, a predefined one, or a new one."""
+    """The type variable of an element type: an existing, a predefined or a new one."""
     for name, own in types.items():
         if own == element and name not in PREDEFINED:
             return TypeVar(name)

@@ -114,7 +114,7 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
 
 
 def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Reduction | None:
-    """A fold by itself that does and starts as a reduction by a function is that reduction."""
+    """The reduction that a lone fold is equivalent to; other reductions stay as they are."""
     reduction = assignment.reduction
     if reduction is None or reduction.function is not None or runs_with(assignment, assignments):
         return reduction
@@ -139,14 +139,14 @@ def by_appearance(definition: OpDefinition) -> list[str]:
 
 
 def _bound_symbols(definition: OpDefinition) -> list[str]:
-    """Symbols that some index uses, in order; the others only name sizes."""
+    """Symbols that some index uses, in order; the remaining symbols only name sizes."""
     used = symbols_read(definition)
     attributes = {s for o in definition.attributes for expr in o.shape for s in expr.symbols}
     return [symbol for symbol in definition.symbols if symbol in used | attributes]
 
 
 def _with_shape_of_indices(definition: OpDefinition, operand: Operand) -> Operand:
-    """A size that no index uses is named after the dimension that runs over it."""
+    """Name a size that no index uses after the dimension that runs over it."""
     if not operand.kind.is_tensor:
         return operand
     bound = {AffineSymbol(name) for name in _bound_symbols(definition)}

@@ -592,7 +592,7 @@ def run_together(assignments: Sequence[Assignment]) -> tuple[Assignment, ...] | 
     folds = [statements[position] for position in sorted(coupled)]
     if not all(is_one_fold(folds[0], fold) for fold in folds):
         return None
-    # Neighbours are one fold: those that read each other stand together.
+    # Adjacent assignments run as one fold, so the coupled ones come first.
     rest = [statement for position, statement in enumerate(statements) if position not in coupled]
     return tuple([*folds, *rest] if folds else rest)
 
@@ -711,7 +711,7 @@ def range_of(dim: str) -> str:
 
 
 def _indexed(parts: Sequence[Assignment | Operand]) -> frozenset[str]:
-    """The dimensions that index something by themselves, which says how long they are."""
+    """The dimensions that are an index of their own, which determines their sizes."""
     indices: list[AffineExpr] = []
     for part in parts:
         if isinstance(part, Operand):
@@ -723,7 +723,7 @@ def _indexed(parts: Sequence[Assignment | Operand]) -> frozenset[str]:
 
 
 def _says_size(operand: Operand, domain: frozenset[str]) -> bool:
-    """Return whether an operand is there for its shape alone, which is that of these dimensions."""
+    """Return whether an operand only gives the sizes of these dimensions by its shape."""
     dims = [dim for index in operand.index_dims or () for dim in index.dims]
     return bool(dims) and domain.issuperset(dims)
 

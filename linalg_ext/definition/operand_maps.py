@@ -178,7 +178,7 @@ def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -
 
 
 def _to_target(definition: OpDefinition, assignment: Assignment, indices: Indices) -> Assignment:
-    """An assignment to other elements: it reduces over the dimensions that these lack."""
+    """An assignment to another target: it reduces over the dimensions that the target lacks."""
     target = assignment.target
     if indices == target.indices:
         return assignment

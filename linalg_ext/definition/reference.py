@@ -79,7 +79,7 @@ def reference(
 
 @dataclass(frozen=True)
 class _Call:
-    """One call, its dtypes and shapes known."""
+    """One call, with its dtypes and shapes resolved."""
 
     definition: OpDefinition
     dtypes: Mapping[str, np.dtype[Any]]

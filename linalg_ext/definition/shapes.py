@@ -165,7 +165,7 @@ def _indices_of(definition: OpDefinition, operand: str, axis: int) -> list[Affin
 
 
 def _shifted(index: AffineExpr) -> str | None:
-    """The dimension, where an index is one, or one and a number."""
+    """The dimension of an index that is a dimension plus a constant; None for other indices."""
     linear = linear_terms(index)
     if linear is None or list(linear[0].values()) != [1]:
         return None
@@ -344,7 +344,7 @@ def _check_declared_sizes(
 def _check_equal_symbols(
     definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
 ) -> None:
-    """A symbol that is written for two sizes says that they are equal."""
+    """Raise if a symbol stands for two sizes that differ."""
     first_uses: dict[AffineExpr, tuple[int, str]] = {}
     for name, shape in shapes.items():
         for axis, (expr, size) in enumerate(

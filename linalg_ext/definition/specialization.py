@@ -161,7 +161,7 @@ class _Specializer:
         return Apply(TYPE["cast_signed"], (expr,), TypeVar(name))
 
     def _spelt_out(self, expr: Apply) -> Apply:
-        """Functions that are others in one, as the body of an op has them."""
+        """Expand a clamp and a fused multiply-add into the functions that the body of an op has."""
         if expr.function == TERNARY["clamp"]:
             x, low, high = expr.args
             return self._composed("min_signed", self._composed("max_signed", x, low), high)

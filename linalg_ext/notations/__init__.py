@@ -31,5 +31,5 @@ __all__ = [
     "write",
 ]
 
-if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
     __getattr__ = lazy_names(__name__, _HOMES)

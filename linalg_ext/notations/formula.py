@@ -84,8 +84,8 @@ class _Formula:
             return self._expression(assignment.value)
         function = reduction.function
         if function is None or rest is None:
-            # A fold: its value says itself what becomes of the one before.
-            # It runs in the order of the iteration space, which tells folds apart.
+            # The value of a fold contains the value before. The order of the iteration space
+            # distinguishes folds, so the dimensions are in that order.
             dims = tuple(sorted(reduction.dims, key=self._definition.dims.index))
             return self._style.reduction(
                 "fold", self._ranges(dims), self._expression(assignment.value)
@@ -97,7 +97,7 @@ class _Formula:
         return self._style.reduction(name, self._ranges(reduction.dims), body)
 
     def _ranges(self, dims: tuple[str, ...]) -> str:
-        """The dimensions that a reduction runs over, with the shape that says how far."""
+        """The dimensions of a reduction, and the operands whose shapes bound them."""
         free = list(dims)
         groups = []
         for operand in self._definition.inputs:
@@ -170,7 +170,7 @@ class _Formula:
 
 
 def _without(value: ScalarExpr, target: Access) -> ScalarExpr | None:
-    """Return the value that an accumulation adds: its value without the target, or None."""
+    """The value that an accumulation adds, without the target; None for other values."""
     if value == target or not isinstance(value, Apply) or len(value.args) != 2:
         return None
     if target in value.args:
@@ -405,7 +405,7 @@ def _latex_name(name: str, font: str = "mathrm") -> str:
 def _latex_element(name: str, indices: Sequence[str]) -> str:
     """`C_{mn}`; with commas where an index is more than a letter."""
     apart = "" if all(len(index) == 1 for index in indices) else ", "
-    # A name that has a subscript already, such as d_{0}, gets no second one beside it.
+    # A name with a subscript, such as d_{0}, is put in braces before a second one.
     base = f"{{{name}}}" if "_{" in name else name
     return f"{base}_{{{apart.join(indices)}}}"
 

@@ -20,6 +20,7 @@ _TOKEN = re.compile(
     r"|-?\d[\w.]*"  # a number
     r"|\S"
 )
+_TYPE = re.compile(r"!?[A-Za-z_][\w$.]*")
 _BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[<>]=|[()\[\]{}<>]')
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//|"')
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -129,6 +130,18 @@ class Reader:
             self.refuse(f"`{opening.text}` is never closed", opening, f"`{stack[-1]}`")
         self.position = closed
         return closed
+
+    def type_end(self, of_what: str, *, in_group: bool = False) -> int:
+        """Take a type other than that of a function; the offset after it.
+
+        Args:
+            of_what: the subject of the error for another token.
+            in_group: as of `balanced`.
+        """
+        word = self.next()
+        if not _TYPE.fullmatch(word.text):
+            self.refuse_token(of_what, word, "a type, as tensor<4xf32>")
+        return self.balanced(in_group=in_group) if self.peek().text == "<" else word.end
 
     def span(self, start: int, end: int) -> Span:
         """A part of the text, on one line."""
@@ -261,7 +274,7 @@ def apply_edits(
             outer one keeps that place, and gone where it does not.
         keeps_lines: add new lines behind a part that has less of them than it had.
     """
-    # An edit of nothing, which only adds, comes before one that begins there.
+    # A pure insertion comes before a replacement at the same offset.
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end > edit.start, -edit.end))
     if not ordered:
         return EditedText(source, source.text)

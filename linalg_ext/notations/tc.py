@@ -262,7 +262,7 @@ class _Writer:
         return f"{access.operand}({', '.join(map(self._affine, access.indices))})"
 
     def _affine(self, expr: AffineExpr) -> str:
-        """An affine expression; every operand that is no name or number stands in parentheses."""
+        """An affine expression, with parentheses around every operand that is no name or number."""
         if isinstance(expr, AffineBinary):
             lhs, rhs = self._operand(expr.lhs, expr.kind), self._operand(expr.rhs, expr.kind)
             return f"{lhs} {expr.kind.value} {rhs}"
@@ -283,7 +283,7 @@ class _Writer:
 
 
 def _attribute_symbols(operand: Operand) -> dict[str, str]:
-    """Each symbol that an index attribute binds, and how TC spells that value."""
+    """Each symbol that an index attribute binds, and its spelling in TC."""
     if operand.kind is not OperandKind.INDEX_ATTR:
         return {}
     if operand.attribute_type is not None:  # its symbols are spelled so already

@@ -440,7 +440,7 @@ class _Builder:
     def _check_operands(
         self, function: StdFunction, args: Sequence[ScalarExpr], terms: Sequence[Term]
     ) -> None:
-        """Types are concrete in TC: operands of one type, and of one that the function takes."""
+        """Raise unless all operands are of one concrete type that the function takes."""
         elements = [element_type(arg) for arg in args]
         compared = list(zip(elements, terms, strict=True))
         if function.function.kind is FunctionKind.TERNARY:

@@ -219,7 +219,7 @@ _NEUTRAL = {"add": 0, "mul": 1}
 
 
 def _carried(expr: ScalarExpr, target: Access) -> ScalarExpr:
-    """Turn a read of the target one step before into what a recurrence carries."""
+    """Turn a read of the target one step before into a carried value of the recurrence."""
     if not isinstance(expr, Access) or expr.operand != target.operand:
         return expr
     if len(expr.indices) != len(target.indices) or not carried_along(target, expr.indices):
@@ -250,7 +250,7 @@ def _widened(expr: ScalarExpr) -> ScalarExpr:
 
 
 def _fold_as_reduction(fold: Assignment, rest: Sequence[Assignment]) -> Assignment:
-    """A fold by itself that only combines what was before with something new: a plain reduction."""
+    """Turn a lone fold that combines its target with a new value into a plain reduction."""
     target, value, reduction = fold.target, fold.value, fold.reduction
     if (
         reduction is not None
@@ -266,7 +266,7 @@ def _fold_as_reduction(fold: Assignment, rest: Sequence[Assignment]) -> Assignme
 
 
 def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:
-    """Dimensions that a value reads and its target lacks, as they are met."""
+    """Dimensions that a value reads and its target lacks, in the order of the reads."""
     written = {dim for index in target.indices for dim in index.dims}
     return tuple(
         dict.fromkeys(dim for expr in value.walk() for dim in dims_of(expr) if dim not in written)

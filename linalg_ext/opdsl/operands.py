@@ -57,7 +57,7 @@ class OperandDef:
 
 
 class _NoElement(OperandDef):
-    """An operand that is no number itself: arithmetic with it raises an error."""
+    """An operand that is no number: arithmetic with it raises an error."""
 
     _instead: str
 

@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 # Importing a module of this room must not load all of it: the language registers handlers here.
-if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
     __getattr__ = lazy_names(__name__, _HOMES)
 
 

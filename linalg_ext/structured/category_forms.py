@@ -48,7 +48,7 @@ def elementwise_refusal(
     if len({str(element) for element in computed}) > 1:
         return "linalg.elementwise casts nothing"
     if len(inputs) != function.kind.arity:
-        # Its verifier would let more pass, and its body does not read them.
+        # The verifier accepts more operands, but the body does not read them.
         return f"linalg.elementwise takes {function.kind.arity} operand(s) for {function.name}"
     if not hasattr(linalg.ElementwiseKind, function.name):
         return f"linalg.elementwise has no kind {function.name}"
@@ -202,7 +202,7 @@ def _contract(recognized: RecognizedOp) -> ir.Operation | None:
 def _with_upstream_name(
     value: Apply, recognized: RecognizedOp
 ) -> tuple[Function, tuple[ScalarExpr, ...]]:
-    """A function and its arguments as upstream has them: it has the square of floats alone."""
+    """The function and arguments that upstream has: a square of integers is a product."""
     is_square = value.function == UNARY["square"]
     if is_square and not is_float(ir.ShapedType(recognized.outputs[0].type).element_type):
         return BINARY["mul"], (*value.args, *value.args)
@@ -266,7 +266,7 @@ def matmul_form(contraction: Contraction) -> MatmulForm | None:
 
 @functools.cache
 def _forms() -> Mapping[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, str]]]:
-    """Each op with each triple of maps, by the numbers that its dimensions get."""
+    """Each op with each triple of maps, by the numbers of its dimensions."""
     forms: dict[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, str]]] = {}
     for op_name, (dims, *accepted) in _ACCEPTED.items():
         for a, b, c in itertools.product(*(maps.split() for maps in accepted)):

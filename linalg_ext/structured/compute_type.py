@@ -135,7 +135,7 @@ def form_of(
         DTypeError: the compute type cannot hold the operation.
     """
     attributes = op.operation.attributes
-    # Told so, even where its operands are of one type and no cast shows it.
+    # The attribute holds even if all operands are of one type and the body has no cast.
     unsigned = "cast" in attributes and "cast_unsigned" in str(attributes["cast"])
     types = tuple(recognized.types.items())
     return _derived(recognized.definition, types, str(element), unsigned)
@@ -207,7 +207,7 @@ def _check(op: ir.Operation | ir.OpView) -> None:
 
 
 def _check_form(op: ir.Operation, element: ir.Type) -> None:
-    """Raise where a compute type cannot hold an op; one that no definition says may do anything."""
+    """Raise if a compute type cannot be set on an op; ops without a definition are not checked."""
     with contextlib.suppress(RecognitionError, DefinitionError):
         form_of(op, recognize(op), element)
 
@@ -452,7 +452,7 @@ def empty_like(value: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def _filled_with(value: ir.Value) -> ir.Value | None:
-    """The scalar that every element of a tensor is, where one can be had."""
+    """The scalar that fills a tensor; None if there is none."""
     op = producer(value)
     if op is None:
         return None

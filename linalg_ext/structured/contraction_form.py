@@ -116,7 +116,7 @@ def _form(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm
 
 
 def _accumulated(target: Access, value: ScalarExpr) -> tuple[Function | None, ScalarExpr]:
-    """By what a value is added to its target, and what is added."""
+    """The function that accumulates into the target, and the value that is accumulated."""
     reads = sum(expr == target for expr in value.walk())
     if reads == 0:
         return None, value
@@ -152,7 +152,7 @@ def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
 
 
 class _FactorReader:
-    """Reads the operands of one product; gathers the casts that they go through."""
+    """Reads the operands of one product, and collects their casts."""
 
     def __init__(self, result: TypeVar) -> None:
         self._result = result
@@ -197,7 +197,7 @@ def _why_no_factor(expr: ScalarExpr) -> str:
 def _common_cast(
     casts: list[tuple[Function, TypeVar]], result: TypeVar, types: Mapping[str, str]
 ) -> Function:
-    """The one cast that says what all of them say."""
+    """The cast function that all casts of a contraction share."""
     target = types[result.name]
     functions = {function for function, source in casts if _reads_sign(types[source.name], target)}
     if len(functions) > 1:

@@ -177,7 +177,7 @@ def _copy_regions(op: ir.Operation, new: ir.Operation) -> None:
 
 
 def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) -> None:
-    """Give the arguments that stand for whole destinations the types of the new ones."""
+    """Give the arguments that carry whole destinations the types of the new destinations."""
     if rule.carried is None:
         return
     for position in rule.inits(op):

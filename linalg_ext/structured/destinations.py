@@ -240,7 +240,7 @@ _RULES: dict[str, DestinationRule] = {
     **dict.fromkeys(("linalg.softmax", "linalg.pack", "linalg.unpack"), _second(never, True)),
     "linalg.winograd_filter_transform": _second(never),
     "linalg.winograd_input_transform": _second(never),
-    # It adds to its destination, as the convolution that it ends does.
+    # The last step of a convolution, which adds to its destination.
     "linalg.winograd_output_transform": _second(always),
     "tensor.insert": _second(insert_reads),
     "tensor.insert_slice": _second(insert_slice_reads),

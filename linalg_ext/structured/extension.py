@@ -336,7 +336,7 @@ def _explicit_maps(op: ir.Operation) -> list[AffineMap]:
 
 
 def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
-    """The maps that the sugar of an elementwise op says; identities where it says nothing."""
+    """The maps that the attributes of an elementwise op describe; identities by default."""
     count = len(op.operands)
     letters = operand_letters(count)
     clauses: dict[str, dict[str, ir.Attribute]] = {}

@@ -313,7 +313,7 @@ def _are_inputs_read(bound: BoundOp, scatter: _Scatter) -> bool:
 
 
 def _as_rows(value: ir.Value, count: int) -> ir.Value:
-    """A tensor with its first dimensions as one."""
+    """Collapse the first dimensions of a tensor into one."""
     rank = ir.ShapedType(value.type).rank
     if count == 1:
         return value

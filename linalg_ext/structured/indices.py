@@ -192,7 +192,7 @@ def _unsigned(compute: Callable[[Operand, Operand], Number]) -> _Reader:
 
 
 def _division(compute: Callable[[Operand, Operand], Number], *, truncates: bool = False) -> _Reader:
-    """A division by what is known to be positive; one that truncates, of what is not negative."""
+    """The reader of a division by a positive number; truncation needs a dividend of 0 or more."""
 
     def reader(read: IndexReader, op: ir.Operation) -> Number | None:
         dividend, divisor = (read(operand) for operand in op.operands)

@@ -50,7 +50,7 @@ def map_attributes(op: ir.Operation) -> tuple[str, ...]:
     """The names of the attributes that ops of this kind have for their maps."""
     if op.name in extension_ops.NAMES:
         return (INDEXING_MAPS, *sorted(extension_ops.sugar_attributes(op)))
-    # An op that leaves an attribute at its default is of such a kind all the same.
+    # Ops of this kind declare the attribute, even if an op omits it for its default.
     return tuple(
         name
         for name in (INDEXING_MAPS, *_WINDOW, *_LISTS)
@@ -226,7 +226,7 @@ def _is_reorderable(op: ir.Operation) -> bool:
             return False
         read = {expr.operand for expr in assignment.value.walk() if isinstance(expr, Access)}
         if read & running - {assignment.target.operand}:
-            return False  # it uses what another one has come to so far, as a scan does
+            return False  # it reads a running value of another assignment, as a scan does
     return True
 
 
@@ -235,7 +235,7 @@ def _reduces(assignment: Assignment) -> bool:
 
 
 def _slides(map: AffineMap, dim: AffineDim, parallel: set[AffineDim]) -> bool:
-    """Return whether some index has a dimension and a parallel one in it."""
+    """Return whether some index contains a dimension and a parallel dimension."""
     names = {other.name for other in parallel}
     return any(dim.name in index.dims and not names.isdisjoint(index.dims) for index in map.results)
 

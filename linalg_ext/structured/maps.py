@@ -158,7 +158,7 @@ def is_valid_or_erased(op: ir.Operation) -> bool:
 
 
 def _positions(map: AffineMap) -> tuple[int, ...] | None:
-    """The dimensions that a map lists; None where it has other indices."""
+    """The positions of the dimensions that a map lists; None if it has other indices."""
     positions = []
     for result in map.results:
         if not isinstance(result, AffineDim):

@@ -439,7 +439,7 @@ def _is_number(value: object) -> bool:
 def _scalar_type(
     definition: OpDefinition, scalar: Operand, arguments: Sequence[Any], outputs: Sequence[ir.Value]
 ) -> ir.Type:
-    """The type that a Python number gets: that of another operand of its type variable."""
+    """The element type of a Python number: that of another operand of its type variable."""
     name = str(scalar.type_var)
     if predefined := predefined_types([name]):
         return predefined[name]

@@ -163,7 +163,7 @@ class BoundOp:
         return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
-        """Symbols that are static sizes of shapes and that a map needs."""
+        """The static sizes of shapes for the symbols that a map needs."""
         needed = {symbol for index in indices for symbol in index.symbols}
         sizes: dict[str, int] = {}
         for operand, value in zip(
@@ -279,7 +279,7 @@ def _check_shapes(
     shapes: tuple[tuple[str, tuple[int | None, ...]], ...],
     symbols: tuple[tuple[str, int], ...],
 ) -> None:
-    """Raise as `check_shapes`; shapes that fit are checked once, whatever ops have them."""
+    """Call `check_shapes`, once for each tuple of shapes that fits."""
     extents = infer_extents(definition, dict(shapes), dict(symbols))
     check_shapes(definition, dict(shapes), dict(symbols), extents)
 

@@ -98,7 +98,7 @@ def _to_float(value: ir.Value, target: ir.Type, unsigned: bool) -> ir.Value:
     if ir.FloatType(source).width < ir.FloatType(target).width:
         return arith.ExtFOp(target, value).result
     if ir.FloatType(source).width == ir.FloatType(target).width:
-        # Two formats of one width: by way of one that holds both.
+        # Formats of one width are converted through f32, which holds both.
         value = arith.ExtFOp(ir.F32Type.get(), value).result
     return arith.TruncFOp(target, value).result
 

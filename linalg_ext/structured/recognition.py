@@ -365,7 +365,7 @@ class BodyReader:
         return Lookup(self.captured[table].name, indices, type_var)
 
     def _place(self, value: ir.Value) -> AffineExpr | ScalarExpr:
-        """Read an index; that it is moved into range goes without saying."""
+        """Read an index, without the clamp that moves it into range."""
         for name in ("arith.maxsi", "arith.minsi"):
             value = _through(value, (name,))
         op = producer(value)
@@ -473,7 +473,7 @@ _OPPOSITES = {_UGT: "le", 10: "lt", _ULT: "ge", 12: "gt"}
 
 
 def _opposite(value: ir.Value) -> Function | None:
-    """The comparison that a value is the opposite of, if it is one that is true for NaN."""
+    """The comparison that a comparison which is true for NaN negates; None for other values."""
     op = producer(value)
     if op is None or op.name != "arith.cmpf":
         return None
@@ -535,7 +535,7 @@ def _expression_size(expr: ScalarExpr) -> int:
 
 
 def _spelling(op: ir.Operation) -> str:
-    """The op with what it is told: `arith.cmpf ogt` differs from `arith.cmpf ugt`."""
+    """The name of an op with its attributes: `arith.cmpf ogt` differs from `arith.cmpf ugt`."""
     if "predicate" not in op.attributes:
         return str(op.name)
     word = str(op).partition(op.name)[2].split()[0].rstrip(",")
@@ -699,7 +699,7 @@ def _recognize(
 
 
 def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
-    """An op of our own dialect, which has no body: its kind and its maps say what it does."""
+    """Read an op of our own dialect, which has no body, from its kind and its maps."""
     try:
         definition = extension_definition(op)
         *inputs, output = op.operands
@@ -792,7 +792,7 @@ class _Reader:
         return RecognizedOp(usual, input_values, self._outputs, named)
 
     def _names(self) -> list[str]:
-        """A name for each operand; on request one name for all inputs that are one value."""
+        """A name for each operand; on request, inputs that are one value share a name."""
         if not self._merge_inputs:
             return operand_names(len(self._inputs), len(self._outputs))
         values = list(dict.fromkeys(self._inputs))
@@ -866,7 +866,7 @@ class _Reader:
 
 
 def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
-    """The size of an axis, over dimensions that stand for their own sizes."""
+    """The size of an axis, in terms of dimensions that represent their own sizes."""
     shape = ir.ShapedType(value.type)
     if index == AffineConst(0) and not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1:
         return AffineConst(1)

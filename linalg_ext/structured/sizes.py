@@ -83,7 +83,7 @@ def by_origin(number: Number) -> Number:
 
 
 def _size_read_by(value: ir.Value) -> SizeOf | None:
-    """The size that a value is by `tensor.dim` or `memref.dim`; None if it is not one."""
+    """The size that `tensor.dim` or `memref.dim` reads; None for other values."""
     op = producer(value)
     if op is None or op.name not in ("tensor.dim", "memref.dim"):
         return None
@@ -192,7 +192,7 @@ def pad_numbers(op: ir.Operation) -> tuple[list[Number], list[Number]]:
 
 
 def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
-    """The size of a result that is not in its type, by what the op is given; None: not known."""
+    """The size of a dynamic dimension of a result, from the operands of the op; None if unknown."""
     if op.name in ("linalg.pack", "linalg.unpack"):
         return size_of(op.operands[1], axis)  # others follow: a padding value, dynamic tiles
     if op.name.startswith(("linalg.", "linalg_ext.")):

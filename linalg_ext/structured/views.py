@@ -700,7 +700,7 @@ def _collapsed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     shape, strides = [], []
     for group in groups_of(op):
         shape.append(reduce(operator.mul, [source.shape[dim] for dim in group], as_number(1)))
-        # A dimension of one element has any stride: that of the last other one counts.
+        # The stride of a dimension of one element is arbitrary: the last longer dimension counts.
         longer = [dim for dim in group if source.shape[dim] != 1] or list(group)
         strides.append(source.strides[longer[-1]])
     return replace(source, shape=tuple(shape), strides=tuple(strides))
@@ -776,7 +776,7 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
 
 
 def _with_empty_at_0(tile: Tile) -> Tile:
-    """A tile that begins at 0 where it is empty: upstream refuses an empty one at the end."""
+    """Move an empty tile to offset 0: upstream refuses an empty tile at the end."""
     is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
     offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]
     return Tile(offsets, tile.sizes, tile.strides)

@@ -99,7 +99,7 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
 
 
 def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[Edit]:
-    """The head of a group, and what follows its body."""
+    """The edits of the head of a group and of the text behind its body."""
     written = f"linalg_ext.{name}"
     attributes = [*_clauses(reader, written), *_notes(reader)]
     ins, outs = Assignments(), Assignments()

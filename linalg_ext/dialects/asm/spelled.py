@@ -34,7 +34,6 @@ SUGAR = re.compile(r"(broadcast|permutation|permute|transpose|map)_(\w+)")
 COMPUTE_TYPE = "compute_type"
 _UNITS = ("overwrite",)
 _TRAILING = ("indexing_maps", "kind", "cast", "dimensions", "permutation", COMPUTE_TYPE, *_UNITS)
-_TYPE = re.compile(r"!?[\w$.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ class _OpParser:
             self._result_types()
 
     def _part(self, token: Token) -> bool:
-        """Take a clause, a dictionary or a short kind, if one stands here."""
+        """Take the next clause, dictionary or short kind; False if none follows."""
         if token.text == "{":
             self._dictionary()
         elif token.text == "<":
@@ -335,17 +334,13 @@ class _OpParser:
 
     def _type(self) -> Span:
         reader = self._reader
-        token = reader.next()
-        if not _TYPE.fullmatch(token.text):
-            reader.refuse_token(self._op.name, token, "a type, as tensor<4xf32>")
-        end = token.end
-        if reader.peek().text == "<":
-            end = reader.balanced(in_group=True)
-            if reader.source.text[end - 1] != ">":
-                # The wish list writes `tensor<16x64xf32)`; nothing else can be meant.
-                self._op.is_foreign = True
-                return replace(reader.span(token.start, end), after=">")
-        return reader.span(token.start, end)
+        start = reader.peek().start
+        type_ = reader.span(start, reader.type_end(self._op.name, in_group=True))
+        if "<" in type_.text and not type_.text.endswith(">"):
+            # The wish list writes `tensor<16x64xf32)`; nothing else can be meant.
+            self._op.is_foreign = True
+            return replace(type_, after=">")
+        return type_
 
 
 def _bare_map(reader: Reader) -> Span:

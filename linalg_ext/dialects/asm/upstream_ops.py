@@ -230,7 +230,7 @@ def _with_maps(definition: OpDefinition, maps: list[AffineMap]) -> OpDefinition:
 def _with_functions(
     definition: OpDefinition, attributes: CallAttributes
 ) -> tuple[OpDefinition, CallAttributes]:
-    """The definition with the function that an attribute chose, as `elemwise_binary` has one."""
+    """The definition with the functions that its attributes chose, as in `elemwise_binary`."""
     chosen = {
         o.name: attributes.functions[o.name]
         for o in definition.attributes

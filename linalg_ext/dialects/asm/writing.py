@@ -107,7 +107,7 @@ def _spelling(op: ir.Operation) -> Spelling | None:
 
 
 def _definition(op: ir.Operation) -> tuple[str, OpDefinition] | None:
-    """The name that an op is written under, and what that name means."""
+    """The name that the text has for an op, and the definition of that name."""
     name = _kind(op) if op.name == _ELEMENTWISE else op.name.removeprefix("linalg.")
     library_op = getattr(library, name, None) if name in dir(library) else None
     if not isinstance(library_op, StructuredOp):
@@ -173,7 +173,7 @@ def _compute_type(op: ir.Operation) -> Iterator[str]:
 
 
 def _notes(op: ir.Operation, own: Sequence[str] | set[str]) -> list[str]:
-    """The attributes that no clause says."""
+    """The attributes that no clause of the text covers."""
     in_clauses = {SEGMENTS, *own}
     if any(True for _ in _compute_type(op)):
         in_clauses.add(COMPUTE_TYPE)

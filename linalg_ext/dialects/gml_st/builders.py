@@ -551,7 +551,7 @@ _BEHIND_THE_END = "already has a terminator"
 
 
 def _closed(op: ir.OpView, attributes: dict[str, ir.Attribute]) -> tuple[ir.Value, ...]:
-    """The results of a loop once it has its attributes, and it and what ends it are sound."""
+    """Set the attributes of a loop, check the loop and its terminator, and return the results."""
     for name, attribute in attributes.items():
         op.operation.attributes[name] = attribute
     checked(op)

@@ -104,7 +104,7 @@ def concatenate(
 
 
 def _concatenated(values: Sequence[ir.Value], along: int) -> ir.Value:
-    """A tensor for the values one after another; a size that one of them tells is known."""
+    """An empty tensor of the concatenated shape; sizes are static where an input's are."""
     shape: list[RuntimeSize | int] = []
     for dim, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
         size = next((size for size in sizes if isinstance(size, int)), sizes[0])

@@ -187,7 +187,7 @@ def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Val
 def _placed(
     name: str, operands: list[ir.Value], rank: int, attributes: dict[str, ir.Attribute]
 ) -> ir.Value:
-    """Build an op whose view is a tile of its first operand, with all that is known in its type."""
+    """Build an op whose view is a tile of its first operand; its type has all static facts."""
     source = ir.MemRefType(operands[0].type)
     type_ = open_view_type(source, rank)
     (draft,) = _build(name, operands, [type_], attributes)

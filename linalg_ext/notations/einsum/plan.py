@@ -334,7 +334,7 @@ class _Builder:
         return self._add((a[0], b[0]), (a[1], b[1]), output)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
-        """An operand summed over the labels that it alone has, and read along its diagonals."""
+        """An operand summed over labels that no other operand has, and read along its diagonals."""
         number, labels = operand
         own = [x for x in labels if x != BROADCAST]
         output = tuple(x for x in dict.fromkeys(own) if x in needed)
@@ -379,7 +379,7 @@ def cheapest_path(contraction: Contraction, cost: Cost) -> Path:
 
 
 def _halves(subset: int) -> Iterator[int]:
-    """The parts of a subset that have its lowest member: one of each pair of complements."""
+    """The parts of a subset that contain its lowest member: one of each pair of complements."""
     lowest = subset & -subset
     rest = subset ^ lowest
     part = rest

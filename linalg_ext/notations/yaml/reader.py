@@ -129,7 +129,7 @@ def _names(metadata: Mapping[str, Field], field: str) -> list[str]:
 
 
 class _Structure:
-    """The fields of `structured_op`, read one after the other."""
+    """The fields of `structured_op`, read in order."""
 
     def __init__(self, fields: Mapping[str, Field]) -> None:
         self._args = fields["args"]
@@ -462,7 +462,7 @@ def _function(field: Field, scope: Scope, depth: int) -> ScalarExpr:
 def _chosen(
     field: Field, fields: Mapping[str, Field], kind: FunctionKind, scope: Scope
 ) -> tuple[Function, str | None]:
-    """The function that is applied, and the attribute that chooses it."""
+    """The function of an application, and the attribute that chooses the function."""
     if ("fn_name" in fields) == ("attr_name" in fields):
         both = "both fn_name and attr_name" if "fn_name" in fields else "no fn_name"
         raise field.error(

@@ -113,7 +113,7 @@ def image(map: AffineMap, domain: Subset, symbols: Mapping[str, Operand] | None 
 
 @dataclass(frozen=True)
 class _Reached:
-    """The values of one index, whether it takes all of them, and the dimensions that move it."""
+    """A range that contains an index, whether it is exact, and the dimensions that move it."""
 
     indices: Progression
     is_exact: bool
@@ -192,7 +192,7 @@ class _Space:
         if is_le(1, factor):
             indices = Progression(offset * factor, size, stride * factor)
         elif is_le(factor, -1):
-            # From the other end, so that the stride stays positive.
+            # The progression is reversed, so that the stride stays positive.
             indices = Progression(last * factor, size, stride * -factor)
         else:
             ends = (offset * factor, last * factor)
@@ -441,7 +441,7 @@ def _joined(solutions: Sequence[_Solution]) -> _Solution:
 
 
 def _to_enumerate(terms: Mapping[AffineExpr, int], box: _Box, room: int) -> list[str] | None:
-    """The dimensions to take one by one, so that one term is left; None where they are too many."""
+    """The dimensions to enumerate so that one term remains; None if they have too many values."""
     choices = []
     for free in terms:
         names = {dim for term in terms if term != free for dim in term.dims}
@@ -475,7 +475,7 @@ def _each_point(box: _Box, names: Sequence[str]) -> Iterator[tuple[_Box, _Values
 
 
 def _hull(constant: int, terms: Mapping[AffineExpr, int], part: Progression, box: _Box) -> _Box:
-    """The box with each dimension cut to what it may be, whatever the others are."""
+    """The box with each dimension cut to its values for any values of the other dimensions."""
     ranges = {term: _scaled(_range(term, box), factor) for term, factor in terms.items()}
     hull = dict(box)
     for term, factor in terms.items():
@@ -495,7 +495,7 @@ def _hull(constant: int, terms: Mapping[AffineExpr, int], part: Progression, box
 
 
 def _range(expr: AffineExpr, box: _Box) -> Progression:
-    """A progression that holds all values of an expression in a box; there may be others in it."""
+    """A progression that contains all values of an expression in a box, and perhaps more."""
     if isinstance(expr, AffineDim):
         return box[expr.name]
     terms, constant = terms_of(expr)

@@ -198,7 +198,7 @@ def _rank(number: Expression, position: int) -> tuple[int, int]:
     bound = atom.upper if factor > 0 else atom.lower
     if not isinstance(bound, Expression):
         return 4, position
-    # The induction variable of an inner loop goes before those that its bounds are made of.
+    # The induction variable of an inner loop comes before the symbols in its bounds.
     return 3, sum(
         isinstance(other, Symbol) and atom in _mentioned(other) for other, _ in number.terms
     )
@@ -215,7 +215,7 @@ def _is_hopeless(number: Expression) -> bool:
 
 
 def _mentioned(atom: Atom) -> frozenset[Symbol]:
-    """The symbols that may come up when an atom is replaced: of a symbol, those of its bounds."""
+    """The symbols that replacements of an atom may introduce: for a symbol, those of its bounds."""
     symbols_of_atom: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
     if symbols_of_atom is None:
         symbols: set[Symbol] = set()

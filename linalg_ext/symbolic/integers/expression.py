@@ -348,7 +348,7 @@ def _monomial(atoms: Iterable[Atom]) -> Number:
 
 
 def _number_of(value: Arithmetic) -> Number:
-    """The number that an atom or an expression stands for: the only two kinds that compute."""
+    """The number that an atom or an expression represents."""
     return as_number(cast("Atom | Expression", value))
 
 

@@ -149,7 +149,7 @@ def _flattened(number: Number, is_minimum: bool) -> tuple[Number, ...]:
 
 
 def _insert(operands: list[Number], new: Number, is_minimum: bool) -> None:
-    """Add an operand, unless another makes it superfluous, and drop those that it makes so."""
+    """Add an operand unless another one dominates it, and drop the operands that it dominates."""
     for old in operands:
         if is_le(old, new) if is_minimum else is_le(new, old):
             return
@@ -181,7 +181,7 @@ def _split(x: Number, q: int) -> tuple[Number, Number]:
         if factor % q == 0:
             whole.append((Expression(0, ((atom, factor // q),)), 1))
         elif step % q == 0:
-            # A step that q divides: all that is left over is known.
+            # q divides the step, so the remainder is a constant.
             common = gcd(factor, q)
             part = Quotient(Expression(0, ((atom, factor // common),)), q // common)
             whole.append((part.number, 1))
@@ -308,7 +308,7 @@ def _comparison(relation: Relation, a: Operand, b: Operand, known: bool | None) 
 
 
 def _open_ones(kind: type[AllOf] | type[AnyOf], truths: Iterable[Truth]) -> tuple[Condition, ...]:
-    """The conditions among truths, those of the same kind taken apart, each once."""
+    """The distinct conditions among truths; nested conditions of the same kind are flattened."""
     conditions: dict[Condition, None] = {}
     for truth in truths:
         if isinstance(truth, Condition):

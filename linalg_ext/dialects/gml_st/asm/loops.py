@@ -459,7 +459,7 @@ class _Bodies:
         return accumulator.begin
 
     def _collect(self, op: Op, items: list[Item], end: int) -> None:
-        """Take what a body combines; the last one yields it all."""
+        """Take the value that a body yields; the last body yields all of them."""
         if len(items) != 1 or items[0].subset is not None or items[0].accumulator is not None:
             self.reading.refuse(
                 f"a body of acc ends with {len(items)} value(s), or with a subset",

@@ -19,7 +19,6 @@ VALUE_NAME = re.compile(r"%[\w$.-]+")
 
 _ALIAS = re.compile(r"^\s*(![A-Za-z_][\w$]*)\s*=\s*(\S[^\n]*?)\s*(?://[^\n]*)?$", re.MULTILINE)
 _OWN_TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|!gml_st\.\w+')
-_TYPE = re.compile(r"!?[A-Za-z_][\w$.]*")
 _STATIC = re.compile(r"-?\d+")
 _DIGITS = 20
 
@@ -142,9 +141,9 @@ class Reading:
     def type(self, reader: Reader, of_what: str) -> Span:
         """Take a type; of functions, too."""
         start = reader.peek().start
-        end = self._part_of_type(reader, of_what)
+        end = _part_of_type(reader, of_what)
         while self.source.text[end - 1] == ")" and reader.accepts("->"):
-            end = self._part_of_type(reader, of_what)
+            end = _part_of_type(reader, of_what)
         self.translate_types(start, end)
         return reader.span(start, end)
 
@@ -154,14 +153,6 @@ class Reading:
         while reader.accepts(","):
             types.append(self.type(reader, of_what))
         return types
-
-    def _part_of_type(self, reader: Reader, of_what: str) -> int:
-        if reader.peek().text == "(":
-            return reader.balanced()
-        word = reader.next()
-        if not _TYPE.fullmatch(word.text):
-            reader.refuse_token(of_what, word, "a type, as tensor<4xf32>")
-        return reader.balanced() if reader.peek().text == "<" else word.end
 
     def translate_types(self, start: int, end: int) -> None:
         """Change the types of `gml_st` in a part of the text."""
@@ -242,6 +233,10 @@ class Reading:
     ) -> NoReturn:
         """Raise the error that points at a part of the text."""
         Reader(self.source, part.start).refuse(message, part, expected, hint)
+
+
+def _part_of_type(reader: Reader, of_what: str) -> int:
+    return reader.balanced() if reader.peek().text == "(" else reader.type_end(of_what)
 
 
 def unused_name(name: str, suffix: str, names: Container[str]) -> str:

@@ -232,7 +232,7 @@ def _facts_of_result(
     types: Types,
     result: TypeText,
 ) -> Facts | None:
-    """Return the known facts about what an op gives; None where it gives no set and no elements."""
+    """The facts that are known of the result of an op; None if it is neither a set nor elements."""
     match op.name:
         case "space":
             unit_strides = ("1",) * len(lists["sizes"].static)
@@ -312,7 +312,7 @@ def _source_of(reading: Reading, op: Op, of_set: Span, facts: Facts) -> tuple[Sp
 
 
 def _materialized(reading: Reading, op: Op, of: TypeText, set_type: TypeText, facts: Facts) -> str:
-    """The type of what is materialized, where the text leaves it out."""
+    """The result type of a materialize, if the text leaves it out."""
     container = shaped(reading.canonical(of))
     part = shaped(reading.canonical(set_type))
     if container is None or container.kind == "subset":

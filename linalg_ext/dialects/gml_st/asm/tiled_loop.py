@@ -216,7 +216,7 @@ def _tile_name(reading: Reading, slice_: Slice) -> str:
 
 
 def _materialize(reading: Reading, extract: Slice) -> None:
-    """A tile and what it holds, in the place of a slice."""
+    """Replace a slice by a tile and a `gml_st.materialize` of it."""
     tile = _tile_name(reading, extract)
     subset = _subset(reading, extract)
     operands: dict[str, Piece] = {"source": extract.of, "set": tile}
@@ -234,7 +234,7 @@ def _tile_of(slice_: Slice, subset: str) -> list[Piece]:
 
 
 def _tile(reading: Reading, update: Slice, name: str, *, is_kept: bool) -> None:
-    """A tile in the place of the op that inserts there, or before it if it has other users."""
+    """Replace an inserting op by a tile; put the tile before the op if the op has other users."""
     subset = _subset(reading, update)
     pieces = [f"{name} = ", *_tile_of(update, subset), " "]
     reading.change(update.start, update.start if is_kept else update.end, pieces)

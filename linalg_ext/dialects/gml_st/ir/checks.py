@@ -418,7 +418,7 @@ def _check_loop(op: ir.Operation) -> None:
         try:
             destinations = YieldView.of(last).destinations
         except LinalgExtError:
-            return  # what is wrong with it is found there
+            return  # the check of the terminator raises this error
         _check_results(op, destinations, "destination")
         return
     for position, value in enumerate(view.outs):

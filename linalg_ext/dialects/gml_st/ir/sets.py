@@ -152,7 +152,7 @@ _READ_SHAPES = ("gml_st.tile", "gml_st.point", "gml_st.full", "tensor.dim", "mem
 
 
 def _read_operands(op: ir.Operation) -> list[ir.Value]:
-    """The operands that what an op gives depends on: not those whose shape alone is read."""
+    """The operands whose values the results depend on: not operands whose shape alone is read."""
     if op.name == "gml_st.filter":
         return [FilterView.of(op).indices]
     reads_shapes = op.name in _READ_SHAPES
@@ -167,7 +167,7 @@ def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
 
 
 def _home(value: ir.Value) -> ir.Block:
-    """The block that a value is an argument of, or whose op makes it."""
+    """The block that has a value as an argument, or contains its op."""
     owner = value.owner
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
@@ -210,7 +210,7 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
 
 
 def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | None:
-    """The subset that an op makes; None where it makes no sets."""
+    """The subset that an op creates; None if it creates no sets."""
     match op.name:
         case "gml_st.space":
             return full(_numbers(SpaceView.of(op).sizes, number_of))

@@ -116,7 +116,7 @@ def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> l
 
 
 def _positions(block: ir.Block) -> list[ir.Operation]:
-    """The `linalg.index` ops in a body, those in regions inside it too."""
+    """The `linalg.index` ops in a body and in nested regions."""
     return [
         index
         for view in block.operations

@@ -92,7 +92,7 @@ class GatherRowsRule(Rule):
         return [(size_of(value, 0), rows) for value in (self._view.init, self._view.indices)]
 
     def _ordered_sizes(self) -> Iterable[Pair]:
-        """The operand holds a window, if there is one."""
+        """The sizes of a window and of the operand, in each dimension: no window is larger."""
         sizes = self.domain.sizes
         has_none = equal(sizes[0], 0)
         return [

@@ -157,7 +157,7 @@ class Rule(ABC):
         return self._build(part, parts, take)
 
     def _demand_fit(self) -> None:
-        """Assert what the types do not tell: that the operands fit each other."""
+        """Assert the sizes of the operands that must agree and whose types leave this open."""
         demand(self.op, equal=self._equal_sizes(), at_most=self._ordered_sizes())
 
     def _equal_sizes(self) -> Iterable[Pair]:

@@ -81,7 +81,7 @@ class InsertSliceRule(_SliceRule):
             raise Unserved("tensor.insert_slice has no rule for slices with strides")
 
     def _overlap(self, part: Tile) -> tuple[Tile, list[Number]]:
-        """The part of the slice that a part of the result meets, and where it goes in the part."""
+        """The overlap of a part of the result with the slice, and its offsets in the part."""
         require_unit_strides(self.op, part)
         runs, offsets = [], []
         for axis, size in enumerate(self._slice.sizes):

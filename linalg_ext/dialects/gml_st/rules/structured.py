@@ -42,6 +42,7 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     Take,
     TakeElement,
     Unserved,
+    known_size,
     operands_on_parts,
 )
 from linalg_ext.errors import LinalgExtError
@@ -122,7 +123,7 @@ class StructuredRule(Rule):
         return len(self.operands) - len(self.op.results)
 
     def _size(self, position: int, name: str) -> Number:
-        """The size of a dimension: a static one where there is one, else that of a result."""
+        """The size of a dimension: a static one if any operand has it, else that of a result."""
         sources = [
             (operand, axes[position])
             for operand, axes in enumerate(map(_axes_of_dims, self.maps))
@@ -130,8 +131,9 @@ class StructuredRule(Rule):
         ]
         if not sources:
             raise Unserved(f"dimension {name} of {self.op.name} is the size of no operand")
-        sizes = [size_of(self.operands[operand], axis) for operand, axis in reversed(sources)]
-        return next((size for size in sizes if isinstance(size, int)), sizes[0])
+        return known_size(
+            *(size_of(self.operands[operand], axis) for operand, axis in reversed(sources))
+        )
 
     def _local(self, part: Tile) -> list[tuple[Tile, AffineMap] | None]:
         self.check_part(part)
@@ -413,7 +415,7 @@ def _common_factor(expr: AffineExpr) -> int:
 
 
 def _axes_of_dims(map: AffineMap) -> Mapping[int, int]:
-    """For each dimension that some index is by itself, the axis of that index."""
+    """For each dimension that is an index of its own, the axis of that index."""
     positions = {name: position for position, name in enumerate(map.dims)}
     return {
         positions[expr.name]: axis

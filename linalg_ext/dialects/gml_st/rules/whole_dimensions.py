@@ -121,5 +121,5 @@ class SoftmaxRule(Rule):
 
 
 def _agreed_sizes(values: Sequence[ir.Value]) -> list[Number]:
-    """The sizes of values that ought to be of one shape: a number where there is one."""
+    """The sizes of values of one shape; a static size is preferred in each dimension."""
     return [known_size(*sizes) for sizes in zip(*map(sizes_of, values), strict=True)]
