@@ -132,7 +132,7 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
         report.matched[entry.name] += len(group)
         parts: dict[Hashable, list[_Part]] = {}
         for part in filter(None, group):
-            parts.setdefault(part.room, []).append(part)
+            parts.setdefault(part.private, []).append(part)
         for equal in parts.values():
             report.changed[entry.name] += _outline(equal, functions)
     return report
@@ -182,16 +182,16 @@ class _Part(NamedTuple):
     """A run that can be a function.
 
     Attributes:
-        room: its private buffers, by their numbers among the values from outside.
+        private: its private buffers, by their numbers among the values from outside.
         ops: the ops of the run, with its private buffers.
         operands: the values from outside, constants included.
-        place: the first op of the run.
+        first: the first op of the run.
     """
 
-    room: Hashable
+    private: Hashable
     ops: list[Any]
     operands: list[Any]
-    place: Any
+    first: Any
 
 
 def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
@@ -217,8 +217,8 @@ def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
     operands = [value for at, value in enumerate(outside) if at not in inside]
     if reached.may_overlap(run, operands):
         return None
-    room = tuple((at, shape_of(op)) for at, op in inside.items())
-    return _Part(room, [*inside.values(), *ops, *frees], operands, ops[0])
+    private = tuple((at, shape_of(op)) for at, op in inside.items())
+    return _Part(private, [*inside.values(), *ops, *frees], operands, ops[0])
 
 
 def _is_allocation(op: Any) -> bool:
@@ -232,7 +232,7 @@ def _users(value: Any, op: Any) -> set[Any]:
 
 def _call(name: str, part: _Part) -> None:
     """Replace a part by the call of a function."""
-    with part.place.location, ir.InsertionPoint(part.place):
+    with part.first.location, ir.InsertionPoint(part.first):
         operands = [value for value in part.operands if not is_repeated(value)]
         call = func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands).operation
     # Only an allocation may stand behind the first op.
@@ -246,7 +246,7 @@ def _call(name: str, part: _Part) -> None:
 class _Access(NamedTuple):
     """An op of a line that reaches a buffer."""
 
-    place: int
+    position: int
     is_written: bool
 
 
@@ -258,66 +258,68 @@ class _Reached:
         self._accesses: dict[Buffer, list[_Access]] = {}
         self._aliases = Aliases()
         self._buffers: dict[Any, Buffer] = {}
-        for place, (op, values) in enumerate(zip(line.ops, line.taken, strict=True)):
+        for position, (op, values) in enumerate(zip(line.ops, line.taken, strict=True)):
             if op.name in TOUCH_NOTHING:
                 continue
             count = len(op.operands)
             for at, value in enumerate(values):
                 if is_memory(value):
                     accesses = self._accesses.setdefault(self._buffer_of(value), [])
-                    accesses.append(_Access(place, at >= count or may_write(op, at)))
+                    accesses.append(_Access(position, at >= count or may_write(op, at)))
         self._across: list[list[list[_Access]]] = [[] for _ in range(len(line.ops) + 1)]
         for accesses in self._accesses.values():
-            first = next((access.place for access in accesses if access.is_written), len(line.ops))
-            for place in range(first + 1, accesses[-1].place + 1):
-                self._across[place].append(accesses)
+            first = next(iter(_writes(accesses)), len(line.ops))
+            for position in range(first + 1, accesses[-1].position + 1):
+                self._across[position].append(accesses)
 
     def _buffer_of(self, value: Any) -> Buffer:
         if value not in self._buffers:
             self._buffers[value] = buffer_of(value)
         return self._buffers[value]
 
-    def is_seam(self, place: int) -> bool:
-        """Return whether no nest and no loop reaches across the place before an op."""
-        if place in (0, len(self._line.ops)):
+    def is_seam(self, position: int) -> bool:
+        """Return whether no nest and no loop reaches across a position, that before an op."""
+        if position in (0, len(self._line.ops)):
             return True
-        if len(across := self._across[place]) != 1:
+        if len(across := self._across[position]) != 1:
             return False
         (accesses,) = across
-        readers = [access.place for access in accesses if access.place >= place]
+        readers = [access.position for access in accesses if access.position >= position]
         is_fused = len(readers) == 1 and _is_elementwise(self._line.ops[readers[0]])
-        return not is_fused and self._is_of_contraction(accesses, place)
+        return not is_fused and self._is_of_contraction(accesses, position)
 
-    def _is_of_contraction(self, accesses: Sequence[_Access], place: int) -> bool:
-        """Return whether a contraction wrote a buffer last before a place, or ops on its result."""
-        writer = max(
-            access.place for access in accesses if access.is_written and access.place < place
-        )
+    def _is_of_contraction(self, accesses: Sequence[_Access], position: int) -> bool:
+        """Return whether a contraction, or ops on its result, last wrote a buffer before an op."""
+        writer = max(number for number in _writes(accesses) if number < position)
         op = self._line.ops[writer]
         if not _is_elementwise(op):
             return is_contraction(op)
         inputs = [value for value in op.operands[: input_count(op)] if is_memory(value)]
-        read = [self._accesses[self._buffer_of(value)] for value in inputs]
         return any(
-            self._is_of_contraction(accesses_of_input, writer)
-            for accesses_of_input in read
-            if any(access.is_written and access.place < writer for access in accesses_of_input)
-            and sum(not access.is_written for access in accesses_of_input) == 1
+            self._is_of_contraction(read, writer)
+            for read in (self._accesses[self._buffer_of(value)] for value in inputs)
+            if any(number < writer for number in _writes(read))
+            and len(read) - len(_writes(read)) == 1
         )
 
     def may_overlap(self, run: Run, operands: Sequence[Any]) -> bool:
         """Return whether two operands of a run may be the same memory, one of which it writes."""
         buffers = [self._buffer_of(value) for value in operands if is_memory(value)]
+        own = range(run.start, run.stop)
         written = {
             buffer
             for buffer in buffers
-            if any(a.is_written and run.start <= a.place < run.stop for a in self._accesses[buffer])
+            if any(number in own for number in _writes(self._accesses[buffer]))
         }
         return any(
             self._aliases.may_alias(buffer, other)
             for buffer, other in combinations(buffers, 2)
             if buffer in written or other in written
         )
+
+
+def _writes(accesses: Sequence[_Access]) -> list[int]:
+    return [access.position for access in accesses if access.is_written]
 
 
 def _is_elementwise(op: Any) -> bool:

@@ -13,7 +13,7 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
 from linalg_ext.transforms.codegen.base.problem import Argument, Dimension, Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index, divides
+from linalg_ext.transforms.codegen.base.writer import Index, divides, edge
 from linalg_ext.transforms.codegen.contractions.micro_kernel import multiply
 from linalg_ext.transforms.codegen.contractions.packing import Packer, Strips, rows_of, vectors_of
 
@@ -255,10 +255,7 @@ class AttentionNest(Nest):
             for number in range(tile.rows):
                 line = w.add(at, number)
                 part = values[number * tile.vectors : (number + 1) * tile.vectors]
-                if divides(tile.rows, row_count):
-                    self._add_row(part, w.add(row, line), column)
-                    continue
-                with w.when(w.compare("slt", line, row_count)):
+                with w.when_below(line, edge(tile.rows, row_count)):
                     self._add_row(part, w.add(row, line), column)
 
     def _add_row(self, values: Sequence[str], row: Index, column: Index) -> None:
@@ -300,7 +297,7 @@ class AttentionNest(Nest):
                 value = self._sums.load_vector(at)
                 value = w.op(f"arith.divf {value}, {total} : {self._sums.vector}")
                 if in_vectors:
-                    limit = None if divides(self._lanes, self._columns) else self._columns
+                    limit = edge(self._lanes, self._columns)
                     pieces = result.pieces(problem.columns, column, 1, limit)
                     result.store_pieces(value, pieces, offset)
                 else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from .writer import Writer
@@ -42,7 +43,4 @@ def _interleaved(length: int) -> list[int]:
 def transpose(w: Writer, rows: Sequence[str], vector: str) -> list[str]:
     """Write the transposition of a square: as many vectors of a type as each has lanes."""
 
-    def shuffle(first: str, second: str, order: list[int]) -> str:
-        return w.op(f"vector.shuffle {first}, {second} {order} : {vector}, {vector}")
-
-    return transposed(rows, len(rows), shuffle)
+    return transposed(rows, len(rows), partial(w.shuffle, vector=vector))

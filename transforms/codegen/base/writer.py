@@ -21,6 +21,11 @@ def divides(tile: int, size: Index) -> bool:
     return isinstance(size, int) and size % tile == 0
 
 
+def edge(tile: int, size: Index) -> Index | None:
+    """Return the limit of indices in tiles: their size, or None if all tiles are whole."""
+    return None if divides(tile, size) else size
+
+
 class Writer:
     """The body of a function, line by line."""
 
@@ -70,6 +75,10 @@ class Writer:
     def broadcast(self, value: str, element: str, vector: str) -> str:
         """Write a vector all of whose elements are a value."""
         return self.op(f"vector.broadcast {value} : {element} to {vector}")
+
+    def shuffle(self, first: str, second: str, picks: list[int], vector: str) -> str:
+        """Write a vector of elements of two vectors of a type, by their numbers in both."""
+        return self.op(f"vector.shuffle {first}, {second} {picks} : {vector}, {vector}")
 
     def value(self, index: Index) -> str:
         """Return an index as a value."""
@@ -180,6 +189,15 @@ class Writer:
         self.line(f"scf.if {condition} {{")
         yield
         self.line("}")
+
+    @contextmanager
+    def when_below(self, index: Index, limit: Index | None) -> Iterator[None]:
+        """Write the lines of the `with` block for an index below a limit; None is no limit."""
+        if limit is None:
+            yield
+            return
+        with self.when(self.compare("slt", index, limit)):
+            yield
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:

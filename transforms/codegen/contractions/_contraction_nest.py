@@ -28,7 +28,7 @@ from linalg_ext.transforms.codegen.base.flat_memory import (
 from linalg_ext.transforms.codegen.base.nest import Nest
 from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Argument, Operand
-from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides, edge
 
 from ._word_packing import WordPacker
 from .contraction_plan import Packing, Plan
@@ -322,8 +322,8 @@ class ContractionNest(Nest):
             else:
                 tile.store(values, limits, epilogue)
 
-        rows = None if divides(shape.rows, self._rows) else self._rows
-        columns = None if divides(shape.columns, self._columns) else self._columns
+        rows = edge(shape.rows, self._rows)
+        columns = edge(shape.columns, self._columns)
         if rows is None and columns is None:
             store((None, None))
             return

@@ -167,7 +167,7 @@ class WordPacker(Packer):
             if not number:
                 total = part
                 continue
-            shift = _splat(w, number * self._dot.bits, words)
+            shift = w.splat(str(number * self._dot.bits), words)
             part = w.op(f"arith.shli {part}, {shift} : {words}")
             total = w.op(f"arith.ori {total}, {part} : {words}")
         return total
@@ -177,7 +177,7 @@ class WordPacker(Packer):
         if not s.is_a or not self._dot.shift:
             return words
         type_ = type_ or self._dot.words
-        signs = _splat(self._w, -0x7F7F7F80, type_)
+        signs = self._w.splat(str(-0x7F7F7F80), type_)
         return self._w.op(f"arith.xori {words}, {signs} : {type_}")
 
     def _correct(self, s: Strips, target: Index) -> None:
@@ -200,7 +200,7 @@ class WordPacker(Packer):
         factor = w.constant(str(-dot.shift), "i32")
         if self._p is not None:
             factor = w.op(f"arith.subi {factor}, {self._p} : i32")
-        factors = w.op(f"vector.broadcast {factor} : i32 to {dot.sums}")
+        factors = w.broadcast(factor, "i32", dot.sums)
         end = w.add(target, s.plan.end_b)
         for number, total in enumerate(results):
             product = w.op(f"arith.muli {total}, {factors} : {dot.sums}")
@@ -265,10 +265,6 @@ class WordPacker(Packer):
         sums = []
         for row in range(tile.rows):
             scalar = packed_a.load(w.add(strip_a, plan.end_a, row))
-            spread = w.op(f"vector.broadcast {scalar} : i32 to {dot.sums}")
+            spread = w.broadcast(scalar, "i32", dot.sums)
             sums += [w.op(f"arith.addi {spread}, {column} : {dot.sums}") for column in columns]
         return sums
-
-
-def _splat(w: Writer, number: int, type_: str) -> str:
-    return w.constant(f"dense<{number}>" if type_.startswith("vector") else str(number), type_)

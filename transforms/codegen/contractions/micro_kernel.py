@@ -12,7 +12,6 @@ a panel, in L2; squares of them, transposed in registers, go to C in whole vecto
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -27,7 +26,7 @@ from linalg_ext.transforms.codegen.base.flat_memory import (
     zero_vector,
 )
 from linalg_ext.transforms.codegen.base.transposition import transpose
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, edge
 
 from .contraction_plan import Panel, Plan, few
 
@@ -118,24 +117,17 @@ class TileWriter:
         )
         offsets = c.offsets(problem.rows, self.row, tile.rows)
         read = self._read_pieces(c, vectors)
-
-        def store_row(number: int) -> None:
-            offset = offsets[number]
-            for vector, pieces in enumerate(vectors):
-                value = values[number * tile.vectors + vector]
-                if self.adds:
-                    value = add(w, c.load_pieces(read[vector], offset), value, c.memory.vector)
-                if epilogue is not None:
-                    line, column = w.add(self.row, number), self.column
-                    value = epilogue(value, line, w.add(column, vector * tile.lanes), columns)
-                c.store_pieces(value, pieces, offset)
-
-        for number in range(tile.rows):
-            if rows is None:
-                store_row(number)
-            else:
-                with w.when(w.compare("slt", w.add(self.row, number), rows)):
-                    store_row(number)
+        for number, offset in enumerate(offsets):
+            row = w.add(self.row, number)
+            with w.when_below(row, rows):
+                for vector, pieces in enumerate(vectors):
+                    value = values[number * tile.vectors + vector]
+                    if self.adds:
+                        value = add(w, c.load_pieces(read[vector], offset), value, c.memory.vector)
+                    if epilogue is not None:
+                        column = w.add(self.column, vector * tile.lanes)
+                        value = epilogue(value, row, column, columns)
+                    c.store_pieces(value, pieces, offset)
 
     def _read_pieces(self, c: Strided, vectors: list[list[Piece]]) -> list[list[Piece]]:
         """Return the pieces to read: none where values are not added, which then are added to 0."""
@@ -292,12 +284,9 @@ def write_panel(
             mask = None if panel.size % lanes == 0 else c.memory.below(w.sub(runs, run))
             first_index = w.add(target, run, w.mul(along, step))
             for lane, value in enumerate(transpose(w, square, collected.vector)):
-                position = None if panel.length % lanes == 0 else w.add(along, lane)
+                position = w.add(along, lane)
                 index = w.add(first_index, w.mul(step, lane))
-                with ExitStack() as condition:
-                    if position is not None:
-                        is_inside = w.compare("slt", position, panel.length)
-                        condition.enter_context(w.when(is_inside))
+                with w.when_below(position, edge(lanes, panel.length)):
                     if not problem.overwrites:
                         value = add(w, c.memory.load_vector(index, mask), value, c.memory.vector)
                     w.either(past_caches, partial(_store_vector, c.memory, value, index, mask))

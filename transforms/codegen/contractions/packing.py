@@ -22,7 +22,7 @@ from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Stride
 from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Group, Operand
 from linalg_ext.transforms.codegen.base.transposition import transpose
-from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides, edge
 
 from .contraction_plan import Packing, Plan, pieces_of_rows
 
@@ -159,7 +159,7 @@ class Packer:
     def _pieces_across(self, s: Strips, first: Index) -> list[list[Piece]]:
         w, tile, lines = s.writer, s.plan.tile, s.lines
         if not s.is_a:
-            limit = None if divides(tile.columns, s.size) else s.size
+            limit = edge(tile.columns, s.size)
             count = lines.pieces("B", tile.lanes)
             if not s.on_tiles:
                 starts = (w.add(first, at) for at in range(0, tile.columns, tile.lanes))
@@ -226,7 +226,7 @@ def _runs(s: Strips) -> Iterator[tuple[Index, Index, Index]]:
 def _pieces_along(s: Strips, depth: Index) -> tuple[list[Piece], Index | None]:
     """Return the pieces of a vector along the depth, and the end of its valid elements."""
     group, lanes = s.plan.problem.depth, s.plan.tile.lanes
-    limit = None if divides(lanes, s.whole_depth) else s.whole_depth
+    limit = edge(lanes, s.whole_depth)
     count = group.pieces(s.source.operand, lanes)
     return s.source.pieces(group, depth, count, limit), limit
 
@@ -329,7 +329,7 @@ class Prologue(Packer):
 def _limit_across(s: Strips) -> Index | None:
     """Return the end of the valid lines; None where a strip of whole vectors is within them."""
     lanes = s.plan.tile.lanes
-    return None if divides(-(-s.height // lanes) * lanes, s.size) else s.size
+    return edge(-(-s.height // lanes) * lanes, s.size)
 
 
 Reader: TypeAlias = "Callable[[str], list[str]]"
@@ -381,7 +381,7 @@ def vectors_of(
         return lambda k: [
             packed.load_vector(w.add(start, w.mul(k, tile.columns), at)) for at in starts
         ]
-    limit = None if divides(tile.columns, columns) else columns
+    limit = edge(tile.columns, columns)
     vectors = [b.pieces(plan.problem.columns, w.add(column, at), 1, limit) for at in starts]
 
     def read(k: str) -> list[str]:

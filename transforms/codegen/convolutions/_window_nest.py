@@ -53,7 +53,7 @@ class WindowNest(OperandsNest):
         self._plan = plan
         inputs = enumerate(types[: plan.problem.body.inputs])
         self._scalars = {
-            place: self._w.op(f"vector.broadcast %A{place} : {type_} to {self._vector(type_)}")
+            place: self._w.broadcast(f"%A{place}", type_, self._vector(type_))
             for place, type_ in inputs
             if place not in plan.problem.arguments
         }
@@ -225,8 +225,8 @@ class Reader:
             where = operand.index_at(at)
             if step == 0:
                 scalar = operand.memory.load(where)
-                types = f"{operand.memory.element} to {operand.memory.vector}"
-                self._loaded[key] = self._w.op(f"vector.broadcast {scalar} : {types}")
+                memory = operand.memory
+                self._loaded[key] = self._w.broadcast(scalar, memory.element, memory.vector)
             elif self._plan.repeats is not None and step == 1:
                 self._loaded[key] = self._repeated(operand.memory, where, lane)
             elif self._plan.repeats is not None or step == 1:
@@ -322,7 +322,7 @@ class Reader:
             mask = self._masks[key]
         loaded = few.load_vector(where, mask)
         picks = [at * rounds // plan.lanes for at in range(plan.lanes)]
-        return w.op(f"vector.shuffle {loaded}, {loaded} {picks} : {few.vector}, {few.vector}")
+        return w.shuffle(loaded, loaded, picks, few.vector)
 
     def _every(self, memory: Memory, where: Index, step: Index, lane: int) -> str:
         """Load a vector of elements `step` apart: nothing after its last element is read."""
@@ -339,9 +339,7 @@ class Reader:
             new = places[len(picks) :]
             picks += [lanes + place - start for place in new if place < start + lanes]
             rest = [0] * (lanes - len(picks))
-            value = w.op(
-                f"vector.shuffle {value}, {other} {picks + rest} : {memory.vector}, {memory.vector}"
-            )
+            value = w.shuffle(value, other, picks + rest, memory.vector)
             picks = list(range(len(picks)))
         return value
 

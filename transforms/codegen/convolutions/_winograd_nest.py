@@ -282,12 +282,9 @@ class Inputs(Part):
 
     def _parted(self, first: str, second: str) -> list[str]:
         """Return the elements of even and of odd numbers of two vectors."""
-        pair = f"{self._vector}, {self._vector}"
+        picks = list(range(RESULTS * self._lanes))
         return [
-            self._w.op(
-                f"vector.shuffle {first}, {second} "
-                f"{[RESULTS * lane + part for lane in range(self._lanes)]} : {pair}"
-            )
+            self._w.shuffle(first, second, picks[part::RESULTS], self._vector)
             for part in range(RESULTS)
         ]
 
@@ -380,7 +377,7 @@ class Products(Part):
             vectors = [beside[0].load_vector(at) for at in offsets(beside, channel, shape.vectors)]
             totals = iter(old)
             for at in scalars:
-                left = w.op(f"vector.broadcast {spread[0].load(at)} : f32 to {self._vector}")
+                left = w.broadcast(spread[0].load(at), "f32", self._vector)
                 new += [
                     multiply_add(w, self._vector, left, right, next(totals)) for right in vectors
                 ]
@@ -454,10 +451,10 @@ class Results(Part):
 
     def _in_turn(self, left: str, right: str) -> list[str]:
         """Return the elements of two vectors in turn, as two vectors."""
-        lanes, pair = self._lanes, f"{self._vector}, {self._vector}"
+        lanes = self._lanes
         picks = [part * lanes + lane for lane in range(lanes) for part in range(RESULTS)]
         return [
-            self._w.op(f"vector.shuffle {left}, {right} {picks[at : at + lanes]} : {pair}")
+            self._w.shuffle(left, right, picks[at : at + lanes], self._vector)
             for at in range(0, RESULTS * lanes, lanes)
         ]
 

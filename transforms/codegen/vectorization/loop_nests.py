@@ -486,8 +486,8 @@ class Collapser:
     def _view(self, source: Any, axis: int) -> Any:
         if (source, axis) not in self._made:
             type_ = source.type
-            groups = [[outer] for outer in range(axis)] + [[axis, axis + 1]]
-            groups += [[inner] for inner in range(axis + 2, type_.rank)]
+            groups = [[number] for number in range(type_.rank)]
+            groups[axis : axis + 2] = [[axis, axis + 1]]
             with ir.InsertionPoint(self._before):
                 view = memref.CollapseShapeOp(_collapsed_type(type_, groups), source, groups)
             self.views.append(view.operation)
@@ -508,8 +508,8 @@ def is_collapsible(access: Access, dim: int) -> bool:
     if is_row_major(type_):
         return True
     strides, _ = type_.get_strides_and_offset()
-    known = not any(type_.is_dynamic_stride_or_offset(strides[axis_]) for axis_ in (axis, axis + 1))
-    if not known or type_.is_dynamic_dim(axis + 1):
+    is_dynamic = any(map(type_.is_dynamic_stride_or_offset, strides[axis : axis + 2]))
+    if is_dynamic or type_.is_dynamic_dim(axis + 1):
         return False
     return bool(strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1))
 

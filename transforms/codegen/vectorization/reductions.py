@@ -236,10 +236,10 @@ class FirstBest:
         first = vector.broadcast(type_, arith.index_cast(self.position_type, at))
         steps = vector.step(ir.VectorType.get([lanes], ir.IndexType.get()))
         where = arith.addi(first, arith.index_cast(type_, steps))
-        vectors = (new, where, old[self.choice.value], old[self.choice.position])
-        parts = zip(*(split(vector_, registers) for vector_ in vectors), strict=True)
-        values, places = zip(*(self._better(*part) for part in parts), strict=True)
-        return self._ordered(joined(values), joined(places))
+        values = (new, where, old[self.choice.value], old[self.choice.position])
+        parts = zip(*(split(value, registers) for value in values), strict=True)
+        best, places = zip(*(self._better(*part) for part in parts), strict=True)
+        return self._ordered(joined(best), joined(places))
 
     def _better(self, new: Any, where: Any, best: Any, place: Any) -> tuple[Any, Any]:
         take = self.choice.is_better(new, best)
@@ -433,7 +433,7 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
     compared = producer(condition)
     if new is None or compared is None or compared.name != "arith.cmpi":
         return None
-    forwards, backwards = (predicate_.value for predicate_ in _EXTREMA[op.name])
+    forwards, backwards = (comparison.value for comparison in _EXTREMA[op.name])
     predicate = ir.IntegerAttr(compared.attributes["predicate"]).value
     compared_operands = [new, old] if predicate == forwards else [old, new]
     is_same = predicate in (forwards, backwards) and list(compared.operands) == compared_operands
@@ -475,20 +475,15 @@ def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
     if value in known:
         return known[value]
     op = value.owner.operation
-    (vector_type, *_) = (vector_.type for vector_ in known.values())
-    type_ = ir.VectorType.get(vector_type.shape, value.type)
+    shape = next(iter(known.values())).type.shape
+    type_ = ir.VectorType.get(shape, value.type)
+    attributes = {name: op.attributes[name] for name in op.attributes}
     if op.name == "arith.constant":
-        attribute = ir.DenseElementsAttr.get_splat(type_, op.attributes["value"])
-        op_on_vectors = ir.Operation.create(
-            op.name, results=[type_], attributes={"value": attribute}
-        )
-    else:
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        operands = [_evaluated(operand, known) for operand in op.operands]
-        op_on_vectors = ir.Operation.create(
-            op.name, results=[type_], operands=operands, attributes=attributes
-        )
-    return op_on_vectors.results[0]
+        attributes["value"] = ir.DenseElementsAttr.get_splat(type_, attributes["value"])
+    operands = [_evaluated(operand, known) for operand in op.operands]
+    return ir.Operation.create(
+        op.name, results=[type_], operands=operands, attributes=attributes
+    ).results[0]
 
 
 def steps_of(value: Any, loop: int, body: Any) -> int | None:

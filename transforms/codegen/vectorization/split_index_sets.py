@@ -110,7 +110,7 @@ def _cuts(op: Any) -> Iterator[_Cut]:
     """Yield splits of loops: where the body asks about the position, else where maps jump."""
     maps, extents = indexing_maps(op), extents_of(op)
     inputs, outputs = split_operands(op)
-    types = [output.type for output in outputs]
+    types: list[Any] = [output.type for output in outputs]
     are_strided = all(
         type_.memory_space is None and strides_of(type_) is not None for type_ in types
     )

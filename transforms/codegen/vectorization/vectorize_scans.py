@@ -257,13 +257,11 @@ def _shifted(lanes: int, distance: int) -> list[int]:
 def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | None) -> None:
     """Emit an op of the body for a vector of positions, and register its results."""
     if op.name == _LOAD:
-        source, *places = op.operands
-        where = [known.get(index_, index_) for index_ in places]
-        known[op.results[0]] = load_row(source, where, lanes, mask)
+        source, *indices = (known.get(value, value) for value in op.operands)
+        known[op.results[0]] = load_row(source, indices, lanes, mask)
     elif op.name == _STORE:
-        value, target, *places = op.operands
-        where = [known.get(index_, index_) for index_ in places]
-        store_row(as_row(known.get(value, value), lanes), target, where, mask, None)
+        row, target, *indices = (known.get(value, value) for value in op.operands)
+        store_row(as_row(row, lanes), target, indices, mask, None)
     else:
         known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
 
@@ -371,14 +369,14 @@ def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
     is_load = op.name == _LOAD
     if not is_load and op.operands[0] in places:
         return "the body computes with its position"
-    source, *where = list(op.operands)[not is_load :]
+    source, *indices = list(op.operands)[not is_load :]
     reason = memory_obstacle(source.type)
     if reason is not None:
         return reason
     if isinstance(source.type.element_type, ir.IndexType) or inside(source, body) is not None:
         return "memory of indices, or of the loop's own"
-    is_row = bool(where) and where[-1] in places and is_in_rows(source.type)
-    if not is_row or any(index_ in places or inside(index_, body) for index_ in where[:-1]):
+    is_row = bool(indices) and indices[-1] in places and is_in_rows(source.type)
+    if not is_row or any(value in places or inside(value, body) for value in indices[:-1]):
         return "the access does not run along memory"
     return None
 
@@ -388,10 +386,10 @@ def _overlap(ops: Sequence[Any]) -> str | None:
     stores = [op for op in ops if op.name == _STORE]
     for number, op in enumerate(ops):
         for store in stores if op.name in (_LOAD, _STORE) else ():
-            memory, *where = list(op.operands)[op.name == _STORE :]
+            memory, *indices = list(op.operands)[op.name == _STORE :]
             _, target, *target_indices = store.operands
             if op == store or not may_alias(buffer_of(memory), buffer_of(target)):
                 continue
-            if memory != target or where != target_indices or number > ops.index(store):
+            if memory != target or indices != target_indices or number > ops.index(store):
                 return "the written memory may be accessed in another iteration"
     return None
