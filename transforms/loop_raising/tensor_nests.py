@@ -275,7 +275,7 @@ class _Writer:
 
     def _current(self, tensor: ir.Value) -> _Buffer:
         if tensor not in self._tensors:
-            if self._is_inside(tensor):
+            if is_defined_inside(tensor, self._nest.regions[0].blocks[0]):
                 raise _NotInPlaceError("the body makes tensors of its own")
             buffer = _Buffer(self._argument(_buffer_type(tensor), tensor), False)
             self._tensors[tensor] = (buffer, 0)
@@ -320,9 +320,6 @@ class _Writer:
     def _argument(self, type_: ir.Type, origin: ir.Value | None) -> ir.Value:
         self.form.origins.append(origin)
         return self._block.add_argument(type_, ir.Location.unknown(type_.context))
-
-    def _is_inside(self, value: ir.Value) -> bool:
-        return is_defined_inside(value, self._nest.regions[0].blocks[0])
 
 
 def _buffer_type(tensor: ir.Value) -> ir.MemRefType:
