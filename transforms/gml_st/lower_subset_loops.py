@@ -289,9 +289,7 @@ def _read_own_parts(nest: Nest, shared: Sequence[ir.Value]) -> None:
 def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:
     """Return the positions of the values that go to tensors, each with that of its tensor."""
     return [
-        (position, target)
-        for position, target in enumerate(nest.targets)
-        if isinstance(target, int)
+        (number, target) for number, target in enumerate(nest.targets) if isinstance(target, int)
     ]
 
 

@@ -407,10 +407,7 @@ class TensorForm:
                 read = tensor.ExtractOp(self.tensor(operands[0]), indices)
                 self._values[op.results[0]] = read.result
             case "memref.store":
-                (value,), indices = (
-                    self._current_values(operands[:1]),
-                    self._current_values(operands[2:]),
-                )
+                (value,), indices = map(self._current_values, (operands[:1], operands[2:]))
                 inserted = tensor.InsertOp(value, self.tensor(operands[1]), indices)
                 self._hold(operands[1], inserted.result)
             case "memref.dim":
@@ -459,11 +456,8 @@ class TensorForm:
     def _dynamic(self, view: ir.Operation) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
         """Return the dynamic offsets, sizes and strides."""
         _, offsets, sizes, strides = segments(view, 4)
-        return (
-            self._current_values(offsets),
-            self._current_values(sizes),
-            self._current_values(strides),
-        )
+        offsets, sizes, strides = map(self._current_values, (offsets, sizes, strides))
+        return offsets, sizes, strides
 
     def _is_all(self, view: ir.Operation, whole: ir.Value) -> bool:
         """Return whether a view is known by its sizes to be all of a tensor."""
