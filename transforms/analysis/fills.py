@@ -156,7 +156,9 @@ def _filled_with(op: Any, output: Any) -> str | None:
         return None
     if op.name == "linalg.fill":
         return _number(op.operands[0])
-    if op.name != "linalg.generic" or len(op.operands) > 2 or not _covers(op):
+    if op.name != "linalg.generic" or len(op.operands) > 2:
+        return None
+    if not maps_of(op)[-1].is_permutation:  # some elements may stay
         return None
     body = op.regions[0].blocks[0]
     if len(body.operations) != 1:
@@ -166,11 +168,6 @@ def _filled_with(op: Any, output: Any) -> str | None:
     if len(op.operands) == 2 and yielded == body.arguments[0]:
         yielded = op.operands[0]
     return _number(yielded)
-
-
-def _covers(op: Any) -> bool:
-    """Return whether the map of the output is a permutation: every element is written."""
-    return bool(maps_of(op)[-1].is_permutation)
 
 
 ZEROS = ("0.000000e+00", "0")

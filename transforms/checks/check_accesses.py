@@ -17,8 +17,6 @@ after:
 
 from __future__ import annotations
 
-from typing import Any
-
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations
@@ -38,17 +36,11 @@ def check_accesses(module: ir.Operation) -> Report:
     for op in operations(module, _CHECKED):
         report.matched[op.name] += 1
         check = RULES[op.name].accesses
-        with op.location, ir.InsertionPoint(_before(op)):
+        # The end of a parallel loop holds insertions alone.
+        before = op.parent if op.name == "tensor.parallel_insert_slice" else op
+        with op.location, ir.InsertionPoint(before):
             bounds = Bounds(op, shapes)
             if check is not None:
                 check(op, bounds)
             report.changed[op.name] += bounds.emit()
     return report
-
-
-def _before(op: Any) -> Any:
-    """Return the op before which an assertion of an op may stand.
-
-    The end of a parallel loop holds insertions alone.
-    """
-    return op.parent if op.name == "tensor.parallel_insert_slice" else op

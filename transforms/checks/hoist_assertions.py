@@ -100,7 +100,7 @@ def _needed(assertions: list[Any], positions: dict[Any, int]) -> set[int]:
 
 
 def _is_arithmetic(op: Any) -> bool:
-    """Return an op on numbers that may be computed at any time."""
+    """Return whether an op is on numbers, and may be computed at any time."""
     if op.name in _DIMS:
         return element_of_constant(op.operands[1]) is not None
     return bool(op.name.startswith(_ARITHMETIC)) and not op.regions

@@ -108,7 +108,8 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
     """Check the sizes of a slice; dimensions of size one may have been dropped."""
     axis, spare = 0, len(sizes) - source.type.rank
     for count in sizes:
-        if spare and count == 1 and not _is_one(source, axis):
+        is_one = axis < source.type.rank and source.type.get_dim_size(axis) == 1
+        if spare and count == 1 and not is_one:
             spare -= 1
             continue
         if axis == source.type.rank:
@@ -119,10 +120,6 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
 
 
 _OTHER_SIZE = "the inserted value is larger, or smaller, than the slice"
-
-
-def _is_one(source: Any, axis: int) -> bool:
-    return bool(axis < source.type.rank and source.type.get_dim_size(axis) == 1)
 
 
 def check_read(op: Any, bounds: Bounds) -> None:

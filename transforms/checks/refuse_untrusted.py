@@ -174,7 +174,7 @@ def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
         yield f"the variable `{_symbol(op)}` of the process"
     elif name not in ARITHMETIC:
         yield _DANGERS.get(name) or f"{name}, which is no arithmetic on values"
-    elif any(_is_pointer(result.type) for result in op.results):
+    elif any("ptr" in str(result.type) for result in op.results):
         yield f"{name} of a pointer"
 
 
@@ -232,10 +232,6 @@ def _is_value(type_: Any) -> bool:
     if isinstance(type_, ir.VectorType | ir.RankedTensorType | ir.UnrankedTensorType):
         type_ = type_.element_type
     return isinstance(type_, ir.IntegerType | ir.IndexType | ir.FloatType | ir.ComplexType)
-
-
-def _is_pointer(type_: Any) -> bool:
-    return "ptr" in str(type_)
 
 
 def _symbol(op: Any) -> str:

@@ -15,12 +15,13 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     LoopView,
     YieldView,
 )
+from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.dialects.gml_st.rules import Unserved
-from linalg_ext.structured.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS, Index
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import is_unused, replace_op
 
-Kept = Sequence[tuple[int, ir.Value]]
+NumberedValues = Sequence[tuple[int, ir.Value]]
 """Inputs or outputs that stay: their positions, and the values that are given for them now."""
 
 
@@ -30,8 +31,8 @@ def rebuilt(
     iterators: Sequence[int] | None = None,
     lower: Sequence[ir.Value] | None = None,
     upper: Sequence[ir.Value] | None = None,
-    ins: Kept | None = None,
-    outs: Kept | None = None,
+    ins: NumberedValues | None = None,
+    outs: NumberedValues | None = None,
 ) -> ir.Operation:
     """Build a loop with the body of another one before that, which is left without.
 
@@ -77,7 +78,9 @@ def rebuilt(
     return new
 
 
-def _change_arguments(view: LoopView, iterators: Sequence[int], ins: Kept, outs: Kept) -> None:
+def _change_arguments(
+    view: LoopView, iterators: Sequence[int], ins: NumberedValues, outs: NumberedValues
+) -> None:
     """Give the arguments of a body that stay the types of their values, and erase the others."""
     body, rank = view.body, view.rank
     first_out = rank + len(view.ins)
@@ -120,6 +123,11 @@ def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
         return value
     kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
     return kind(type_, value).result
+
+
+def with_constants(numbers: Sequence[Index]) -> list[Index]:
+    pairs = [(number, static(number)) for number in numbers]
+    return [number if constant is None else constant for number, constant in pairs]
 
 
 def without_unused_inputs(op: ir.Operation) -> ir.Operation:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
+from linalg_ext.dialects import gml_st
 from linalg_ext.dialects.gml_st.ir.sets import subset_of
 from linalg_ext.dialects.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.errors import ArgumentTypeError
@@ -57,7 +58,13 @@ class SubsetAccess:
         if isinstance(self.subset, Point):
             load: Any = memref.LoadOp if is_memref else tensor.ExtractOp
             return _result(load(source, self._indices(self.subset)))
-        return self._view(source, self.subset) if is_memref else self._slice(source, self.subset)
+        geometry = self._geometry(self.subset, self.sizes)
+        if is_memref:
+            view = view_type(ir.MemRefType(source.type), self.subset, self.sizes)
+            return _result(memref.SubViewOp(view, source, *geometry))
+        element = ir.ShapedType(source.type).element_type
+        slice_type = ir.RankedTensorType.get(type_shape(self.sizes), element)
+        return _result(tensor.ExtractSliceOp(slice_type, source, *geometry))
 
     def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
         if self.is_whole:
@@ -83,15 +90,6 @@ class SubsetAccess:
         sizes = self.sizes if isinstance(self.subset, Tile) else (1,) * tile.rank
         return self._geometry(tile, sizes)
 
-    def _slice(self, source: ir.Value, tile: Tile) -> ir.Value:
-        element = ir.ShapedType(source.type).element_type
-        type_ = ir.RankedTensorType.get(type_shape(self.sizes), element)
-        return _result(tensor.ExtractSliceOp(type_, source, *self._geometry(tile, self.sizes)))
-
-    def _view(self, source: ir.Value, tile: Tile) -> ir.Value:
-        type_ = view_type(ir.MemRefType(source.type), tile, self.sizes)
-        return _result(memref.SubViewOp(type_, source, *self._geometry(tile, self.sizes)))
-
     def _indices(self, point: Point) -> list[ir.Value]:
         emitter = Emitter()
         return [emitter.value(index) for index in point.indices]
@@ -99,18 +97,30 @@ class SubsetAccess:
     def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Return the operands and attributes of offsets, sizes and strides."""
         emitter = Emitter()
-        sizes = sizes_as_typed(tile.sizes, known_sizes, emitter)
+        sizes = _sizes_as_typed(tile.sizes, known_sizes, emitter)
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
         values = [[number for number in group if not isinstance(number, int)] for group in groups]
         return (*values, *map(mixed_attribute, groups))
 
 
-def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
+def _sizes_as_typed(
+    sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter
+) -> list[Index]:
     """Return sizes as a type has them: a value for each dynamic one, even if it is known."""
     return [
         emitter.value(number) if static_size is None else static_size
         for number, static_size in zip(sizes, typed, strict=True)
     ]
+
+
+def set_of(superset: ir.Value, subset: Tile | Point, type_: ir.Type, emitter: Emitter) -> ir.Value:
+    """Return a tile or a point of a superset as a set of it, with the sizes of a type."""
+    if isinstance(subset, Point):
+        return gml_st.point(superset, emitter.mixed(subset.indices))
+    sizes = _sizes_as_typed(subset.sizes, subset_shape(type_).sizes, emitter)
+    return gml_st.tile(
+        superset, emitter.mixed(subset.offsets), sizes, emitter.mixed(subset.strides)
+    )
 
 
 def _result(op: Any) -> ir.Value:
@@ -167,7 +177,9 @@ def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body:
         row = loop.induction_variable
         index = [_coordinate(indices, row, dim) for dim in range(ir.ShapedType(whole.type).rank)]
         for dim, coordinate in enumerate(index):
-            _check(coordinate, _extent(whole, dim))
+            # A negative index is larger than every size as an unsigned number.
+            inside = arith.CmpIOp(arith.CmpIPredicate.ult, coordinate, _extent(whole, dim)).result
+            cf.AssertOp(inside, OUT_OF_BOUNDS)
         result = body(index, whole if carried is None else loop.inner_iter_args[0])
         scf.YieldOp([] if carried is None else [result])
     return whole if carried is None else loop.results[0]
@@ -180,12 +192,6 @@ def _coordinate(indices: ir.Value, row: ir.Value, dim: int) -> ir.Value:
     if not isinstance(coordinate.type, ir.IndexType):
         coordinate = arith.IndexCastOp(ir.IndexType.get(), coordinate).result
     return coordinate
-
-
-def _check(coordinate: ir.Value, size: ir.Value) -> None:
-    # A negative index is larger than every size as an unsigned number.
-    inside = arith.CmpIOp(arith.CmpIPredicate.ult, coordinate, size).result
-    cf.AssertOp(inside, OUT_OF_BOUNDS)
 
 
 def _extent(container: ir.Value, dim: int) -> ir.Value:

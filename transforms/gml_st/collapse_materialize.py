@@ -34,14 +34,14 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.dialects import gml_st
 from linalg_ext.dialects.gml_st.ir.op_views import MaterializeView
 from linalg_ext.dialects.gml_st.ir.sets import is_filter, subset_of
-from linalg_ext.dialects.gml_st.ir.types import is_view_of, is_whole, subset_shape
+from linalg_ext.dialects.gml_st.ir.types import is_view_of, is_whole
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.operands import producer
-from linalg_ext.symbolic.index_sets import Filter, Point
+from linalg_ext.symbolic.index_sets import Filter
 
-from ._set_elements import sizes_as_typed
+from ._set_elements import set_of
 
 NAME = "linalg-ext-collapse-materialize"
 
@@ -73,13 +73,7 @@ def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
     """Return a set of what a superset names, as a set of that superset."""
     if is_whole(set_):
         return superset
-    emitter = Emitter()
     subset = subset_of(set_, IndexReader())
     if isinstance(subset, Filter):
         raise ArgumentError("a gml_st.filter is no rectangle")
-    if isinstance(subset, Point):
-        return gml_st.point(superset, emitter.mixed(subset.indices))
-    sizes = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
-    return gml_st.tile(
-        superset, emitter.mixed(subset.offsets), sizes, emitter.mixed(subset.strides)
-    )
+    return set_of(superset, subset, set_.type, Emitter())

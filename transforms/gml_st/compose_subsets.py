@@ -38,7 +38,7 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     TransposeDimsView,
 )
 from linalg_ext.dialects.gml_st.ir.sets import ToNumber, called, root_of, subset_of
-from linalg_ext.dialects.gml_st.ir.types import is_container, subset_shape
+from linalg_ext.dialects.gml_st.ir.types import is_container
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
@@ -46,7 +46,7 @@ from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile, full
 from linalg_ext.symbolic.integers import Number
 
-from ._set_elements import sizes_as_typed
+from ._set_elements import set_of
 
 NAME = "linalg-ext-compose-subsets"
 
@@ -68,7 +68,7 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
                 return MatchFailure("a gml_st.filter is no rectangle")
             if set_op.name in COMBINATIONS and not is_known(subset):
                 return False  # it is one of the root; its numbers are a matter of the lowering
-            new = set_at_root(result, subset, read, emitter)
+            new = _set_at_root(result, subset, read, emitter)
             if new is None:
                 return MatchFailure("the set names elements that its root lacks")
             composed.append(new)
@@ -80,17 +80,17 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
 
 def _is_of_root(op: ir.Operation) -> bool:
     if op.name == "gml_st.tile":
-        return is_root(TileView.of(op).superset)
-    return op.name == "gml_st.point" and is_root(PointView.of(op).superset)
+        return _is_root(TileView.of(op).superset)
+    return op.name == "gml_st.point" and _is_root(PointView.of(op).superset)
 
 
-def is_root(value: ir.Value) -> bool:
+def _is_root(value: ir.Value) -> bool:
     """Return whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
     op = producer(value)
     return is_container(value.type) or (op is not None and op.name == "gml_st.space")
 
 
-def set_at_root(
+def _set_at_root(
     set_: ir.Value, subset: Tile | Point, read: ToNumber, emitter: Emitter
 ) -> ir.Value | None:
     """Return a set as one op on its root, at the insertion point; None where types would not agree.
@@ -107,12 +107,8 @@ def set_at_root(
         root = gml_st.space(emitter.mixed(sizes))
         if subset == full(sizes) and root.type == set_.type:
             return root
-    if isinstance(subset, Point):
-        return gml_st.point(root, emitter.mixed(subset.indices))
-    sizes_ = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
-    offsets, strides = emitter.mixed(subset.offsets), emitter.mixed(subset.strides)
-    tile = gml_st.tile(root, offsets, sizes_, strides)
-    return tile if tile.type == set_.type else None
+    composed = set_of(root, subset, set_.type, emitter)
+    return composed if composed.type == set_.type else None
 
 
 def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:

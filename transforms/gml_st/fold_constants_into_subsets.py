@@ -34,12 +34,12 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     TileView,
     YieldView,
 )
-from linalg_ext.dialects.gml_st.ir.types import materialized_type, static
+from linalg_ext.dialects.gml_st.ir.types import materialized_type
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.mixed import Index
 
-from ._loops import cast
+from ._loops import cast, with_constants
 
 NAME = "linalg-ext-fold-constants-into-subsets"
 
@@ -71,25 +71,20 @@ def _folded(op: ir.Operation) -> ir.Value | None:
             return None if _same(sizes, space.sizes) else gml_st.space(sizes)
         case "gml_st.point":
             point = PointView.of(op)
-            indices = _with_constants(point.indices)
+            indices = with_constants(point.indices)
             return None if _same(indices, point.indices) else gml_st.point(point.superset, indices)
     tile = TileView.of(op)
-    offsets, strides = _with_constants(tile.offsets), _with_constants(tile.strides)
+    offsets, strides = with_constants(tile.offsets), with_constants(tile.strides)
     sizes = _known_sizes(op, tile.sizes)
     if _same((*offsets, *sizes, *strides), (*tile.offsets, *tile.sizes, *tile.strides)):
         return None
     return gml_st.tile(tile.superset, offsets, sizes, strides)
 
 
-def _with_constants(numbers: Sequence[Index]) -> list[Index]:
-    pairs = [(number, static(number)) for number in numbers]
-    return [number if constant is None else constant for number, constant in pairs]
-
-
 def _known_sizes(op: ir.Operation, sizes: Sequence[Index]) -> Sequence[Index]:
     """Return the sizes with constants, if every user of the set can take another type."""
     users = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
-    return _with_constants(sizes) if all(_takes(*user) for user in users) else sizes
+    return with_constants(sizes) if all(_takes(*user) for user in users) else sizes
 
 
 def _same(numbers: Sequence[Index], old_numbers: Sequence[Index]) -> bool:

@@ -63,6 +63,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.transforms.ir_utils.walking import at_op, operations, place, replace_op, select
 
+from ._loops import with_constants
 from ._nest import (
     Nest,
     for_nest,
@@ -173,7 +174,7 @@ def lower_in_parallel(nest: Nest) -> list[ir.Value]:
     taken out before the sequential iterators, carried by them, and put back after them.
     """
     lower, upper, step = (
-        [_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)
+        with_constants([nest.bounds[dim][side] for dim in nest.parallel]) for side in range(3)
     )
     forall = scf.ForallOp(lower, upper, step, list(nest.inits))
     shared = list(forall.inner_iter_args)
@@ -288,16 +289,9 @@ def _read_own_parts(nest: Nest, shared: Sequence[ir.Value]) -> None:
 def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:
     """Return the positions of the values that go to tensors, each with that of its tensor."""
     return [
-        (position, target)
-        for position, target in enumerate(nest.targets)
-        if isinstance(target, int)
+        (number, target) for number, target in enumerate(nest.targets) if isinstance(target, int)
     ]
 
 
 def _sequential(nest: Nest) -> list[int]:
     return [dim for dim in range(len(nest.bounds)) if dim not in nest.parallel]
-
-
-def _bound(value: ir.Value) -> ir.Value | int:
-    number = static(value)
-    return value if number is None else number

@@ -103,13 +103,9 @@ class Merge(Move):
         first_items, second_items = state.children(first), state.children(second)
         around = _gathered(state, parent, (first, second), first)
         # The group that stands first needs nothing of the other.
-        is_first = before.index(first) < before.index(second)
-        self.arrange(
-            state,
-            first,
-            [*first_items, *second_items] if is_first else [*second_items, *first_items],
-            second_items,
-        )
+        in_order = sorted((first, second), key=before.index)
+        merged = [item for group in in_order for item in state.children(group)]
+        self.arrange(state, first, merged, second_items)
         self.arrange(state, parent, around)
         state.put_group(second, None)
         orders = ((parent, before), (first, first_items), (second, second_items))
@@ -411,10 +407,8 @@ class Deduplicate(Move):
             if state.is_group(item):
                 raise GroupingError(f"{state.describe(item)} is a group, and no copy of an op")
         copied, original = state.node(self.copy), state.node(self.node)
-        is_same = copied is original or (
-            copied.meaning is not None and copied.meaning == original.meaning
-        )
-        if self.copy == self.node or not is_same:
+        alike = state.graph.first_alike
+        if self.copy == self.node or alike(copied) != alike(original):
             raise GroupingError(f"{copy} does not compute what {node} computes")
         if any(value.node == self.copy for value in state.graph.returned):
             raise GroupingError(f"the function returns {copy}: it stays")

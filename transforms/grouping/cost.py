@@ -444,16 +444,10 @@ def is_of_matrices(work: Work) -> bool:
 
 def _sizes(work: Work) -> tuple[int, int, int]:
     """Return the rows, columns and depth of a contraction of two operands."""
-    left_loops, right_loops = (
-        {loop for axis in access.axes for loop in axis} for access in work.reads[:2]
-    )
+    first, second = ({loop for axis in access.axes for loop in axis} for access in work.reads[:2])
     rows, columns, depth = (
         math.prod(work.loops[loop] for loop in loops)
-        for loops in (
-            left_loops - right_loops,
-            right_loops - left_loops,
-            left_loops & right_loops & set(work.reduced),
-        )
+        for loops in (first - second, second - first, first & second & set(work.reduced))
     )
     return rows, columns, depth
 

@@ -31,15 +31,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.group import (
-    GROUPS,
-    LABEL,
-    PRESERVE,
-    PRESERVED,
-    TILING,
-    UNIT,
-    Group,
-)
+from linalg_ext.structured.group import GROUPS, LABEL, PRESERVE, PRESERVED, TILING, UNIT, Group
 from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op

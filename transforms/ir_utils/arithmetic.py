@@ -206,18 +206,14 @@ def fold_known(answers: Mapping[Any, bool]) -> None:
         return
     body = next(iter(answers)).block
     for op, holds in answers.items():
-        _replace(op, holds)
+        with op.location, ir.InsertionPoint(op):
+            replace_op(op, constant(ir.IntegerType.get_signless(1), int(holds)))
     for op in [op.operation for op in body.operations]:
         if op.name == "arith.select" and (condition := known_condition(op.operands[0])) is not None:
             replace_op(op, op.operands[1 if condition else 2])
         elif op.name in _LOGIC and str(op.results[0].type) == "i1":
             _fold_logic(op)
     _erase_unused(body)
-
-
-def _replace(op: Any, holds: bool) -> None:
-    with op.location, ir.InsertionPoint(op):
-        replace_op(op, constant(ir.IntegerType.get_signless(1), int(holds)))
 
 
 def known_condition(value: Any) -> bool | None:

@@ -27,10 +27,6 @@ from .walking import operations, producer, replace_op
 Groups: TypeAlias = Sequence[Sequence[int]]
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True)
 class LoopExpansion:
     """Loops of a generic that become several.
@@ -88,7 +84,9 @@ class LoopExpansion:
             for count, end in zip(counts, accumulate(counts), strict=True)
         ]
 
-    def build(self, expanded: Mapping[int, Any], note: Callable[[Any], Any] = _same) -> Any:
+    def build(
+        self, expanded: Mapping[int, Any], note: Callable[[Any], Any] = lambda value: value
+    ) -> Any:
         """Build the op on expanded operands, with the body of the old one.
 
         Args:

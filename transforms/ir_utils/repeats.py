@@ -254,7 +254,7 @@ def may_repeat(ops: Sequence[Any], least: int) -> bool:
     numbers: dict[str, int] = {}
     names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
     return any(
-        _longest(names[:-period] == names[period:]) >= period
+        np.diff(_edges(names[:-period] == names[period:])).max(initial=0) >= period
         for period in range(least, len(names) // 2 + 1)
     )
 
@@ -284,18 +284,15 @@ def most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: 
     """Return the runs of the period that saves the most ops; none where nothing is repeated."""
     shapes = np.array(line.shapes[part.start : part.stop])
     best: list[Run] = []
+    saved = 0
     for period in _periods(shapes, least):
-        for start, length in _stretches(shapes[:-period] == shapes[period:]):
-            if length <= (len(best) - 1) * (best[0].stop - best[0].start if best else 0):
+        for start, stop in _edges(shapes[:-period] == shapes[period:]).tolist():
+            if stop - start <= saved:
                 continue
-            runs = _runs(part.start + start, part.start + start + length + period, period, is_seam)
-            if len(runs) > 1 and (len(runs) - 1) * period > _saved(best):
-                best = runs
+            runs = _runs(part.start + start, part.start + stop + period, period, is_seam)
+            if (len(runs) - 1) * period > saved:
+                best, saved = runs, (len(runs) - 1) * period
     return best
-
-
-def _saved(runs: Sequence[Run]) -> int:
-    return (len(runs) - 1) * (runs[0].stop - runs[0].start) if runs else 0
 
 
 def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
@@ -308,18 +305,6 @@ def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
         last[shape] = position
     common = [distance * -(-least // distance) for distance, _ in distances.most_common()]
     return list(dict.fromkeys(common))[:_MOST_PERIODS]
-
-
-def _stretches(equal: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the length of each stretch of True."""
-    for start, stop in _edges(equal).tolist():
-        yield start, stop - start
-
-
-def _longest(equal: NDArray[np.bool_]) -> int:
-    """Return the length of the longest stretch of True."""
-    edges = _edges(equal)
-    return int((edges[:, 1] - edges[:, 0]).max(initial=0))
 
 
 def _edges(equal: NDArray[np.bool_]) -> NDArray[np.int_]:

@@ -49,13 +49,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.generics import is_contraction
 from linalg_ext.transforms.ir_utils.module_functions import Functions
 from linalg_ext.transforms.ir_utils.outlining import part_of_ops
-from linalg_ext.transforms.ir_utils.repeats import (
-    Line,
-    Run,
-    is_repeated,
-    may_repeat,
-    repeated_runs,
-)
+from linalg_ext.transforms.ir_utils.repeats import Line, Run, is_repeated, may_repeat, repeated_runs
 from linalg_ext.transforms.ir_utils.walking import functions, producer
 
 NAME = "linalg-ext-outline-repeated-layers"

@@ -68,7 +68,10 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
         report: of a pass.
         keeper: gives a place of its own to what a loop carries, if nothing stores it.
     """
-    _carry_what_changes(module)
+    # From inside outwards: what a loop inside hands on the one around it does, too.
+    for loop in reversed(operations(module, [FOR])):
+        if len(loop.results):
+            _drop_unchanged(loop)
     # From outside inwards: what a loop inside begins with is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
@@ -242,18 +245,8 @@ def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
     loop.erase()
 
 
-def _carry_what_changes(root: ir.Operation) -> None:
-    """Have no loop below an op carry what is the same in each of its iterations.
-
-    What a loop hands on unchanged is what it begins with.
-    """
-    # From inside outwards: what a loop inside hands on the one around it does, too.
-    for loop in reversed(operations(root, [FOR])):
-        if len(loop.results):
-            _carry(loop)
-
-
-def _carry(loop: ir.Operation) -> None:
+def _drop_unchanged(loop: ir.Operation) -> None:
+    """Have a loop no longer carry what it hands on unchanged: that is what it begins with."""
     lower, upper, step, *inits = loop.operands
     body = loop.regions[0].blocks[0]
     *ops, yielding = [op.operation for op in body.operations]

@@ -156,10 +156,8 @@ _EQ, _SLT, _SGE = (
 
 
 def _next(iv: ir.Value, step: ir.Value) -> ir.Value:
-    static_step = IndexReader()(step)
-    increment = (
-        arith.constant(ir.IndexType.get(), static_step) if isinstance(static_step, int) else step
-    )
+    number = IndexReader()(step)
+    increment = arith.constant(ir.IndexType.get(), number) if isinstance(number, int) else step
     return arith.addi(iv, increment)
 
 

@@ -75,10 +75,10 @@ def _why(loop: ir.Operation, tried: Report) -> str:
     """Return the reasons that were reported for a loop, or for those in it."""
     locations = {str(op.location)[4:-1] for op in (loop, *operations(loop, [FOR, PARALLEL]))}
     reasons = {reason for left in tried.left.values() for reason in left}
-    told_of = sorted(
-        reason for reason in reasons if any(f" {location})" in reason for location in locations)
+    inside = sorted(
+        text for text in reasons if any(f" {location})" in text for location in locations)
     )
-    return "; ".join(told_of) or with_location(loop, "the loop cannot be raised as a whole")
+    return "; ".join(inside) or with_location(loop, "the loop cannot be raised as a whole")
 
 
 def _left_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -203,14 +204,9 @@ def _elements(band: Band) -> list[_Element] | MatchFailure:
             return view
         by_index.setdefault((buffer, indices), _Element(view)).ops.append(op)
     elements = list(by_index.values())
-    for element in elements:
-        for other in elements:
-            if (
-                element is not other
-                and element.is_written
-                and memory.may_share(element.ops[0], other.ops[0])
-            ):
-                return MatchFailure("the nest may access its results at other places, too")
+    for first, second in itertools.permutations(elements, 2):
+        if first.is_written and memory.may_share(first.ops[0], second.ops[0]):
+            return MatchFailure("the nest may access its results at other places, too")
     return elements
 
 

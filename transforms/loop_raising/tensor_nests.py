@@ -275,7 +275,7 @@ class _Writer:
 
     def _current(self, tensor: ir.Value) -> _Buffer:
         if tensor not in self._tensors:
-            if self._is_inside(tensor):
+            if is_defined_inside(tensor, self._nest.regions[0].blocks[0]):
                 raise _NotInPlaceError("the body makes tensors of its own")
             buffer = _Buffer(self._argument(_buffer_type(tensor), tensor), False)
             self._tensors[tensor] = (buffer, 0)
@@ -320,9 +320,6 @@ class _Writer:
     def _argument(self, type_: ir.Type, origin: ir.Value | None) -> ir.Value:
         self.form.origins.append(origin)
         return self._block.add_argument(type_, ir.Location.unknown(type_.context))
-
-    def _is_inside(self, value: ir.Value) -> bool:
-        return is_defined_inside(value, self._nest.regions[0].blocks[0])
 
 
 def _buffer_type(tensor: ir.Value) -> ir.MemRefType:
@@ -410,10 +407,7 @@ class TensorForm:
                 read = tensor.ExtractOp(self.tensor(operands[0]), indices)
                 self._values[op.results[0]] = read.result
             case "memref.store":
-                (value,), indices = (
-                    self._current_values(operands[:1]),
-                    self._current_values(operands[2:]),
-                )
+                (value,), indices = map(self._current_values, (operands[:1], operands[2:]))
                 inserted = tensor.InsertOp(value, self.tensor(operands[1]), indices)
                 self._hold(operands[1], inserted.result)
             case "memref.dim":
@@ -462,11 +456,8 @@ class TensorForm:
     def _dynamic(self, view: ir.Operation) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
         """Return the dynamic offsets, sizes and strides."""
         _, offsets, sizes, strides = segments(view, 4)
-        return (
-            self._current_values(offsets),
-            self._current_values(sizes),
-            self._current_values(strides),
-        )
+        offsets, sizes, strides = map(self._current_values, (offsets, sizes, strides))
+        return offsets, sizes, strides
 
     def _is_all(self, view: ir.Operation, whole: ir.Value) -> bool:
         """Return whether a view is known by its sizes to be all of a tensor."""

@@ -78,14 +78,14 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 def view_of(value: ir.Value) -> View | None:
     op = producer(value)
     # With a compute type of its own an op rounds what it moves.
-    if op is None or not _is_plain_tensor(value) or COMPUTE_TYPE in op.attributes:
+    if op is None or not is_plain_tensor(value.type) or COMPUTE_TYPE in op.attributes:
         return None
     reader = _READERS.get(op.name)
     view = None if reader is None else reader(op, ir.ShapedType(value.type).rank)
     if view is None:
         return None
     is_tensor = isinstance(view.source.type, ir.ShapedType)
-    return None if is_tensor and not _is_plain_tensor(view.source) else view
+    return None if is_tensor and not is_plain_tensor(view.source.type) else view
 
 
 def is_unit(value: ir.Value, axis: int) -> bool:
@@ -93,9 +93,9 @@ def is_unit(value: ir.Value, axis: int) -> bool:
     return not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1
 
 
-def _is_plain_tensor(value: ir.Value) -> bool:
-    """Return a ranked tensor without an encoding, which might say how its elements are arranged."""
-    return isinstance(value.type, ir.RankedTensorType) and value.type.encoding is None
+def is_plain_tensor(type_: ir.Type) -> bool:
+    """Return whether a tensor has no encoding, which might say how its elements are arranged."""
+    return isinstance(type_, ir.RankedTensorType) and type_.encoding is None
 
 
 def _transpose(op: ir.Operation, rank: int) -> View:

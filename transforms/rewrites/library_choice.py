@@ -24,6 +24,8 @@ from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.transforms.ir_utils.walking import place, select
 
+from ._arrangements import is_plain_tensor
+
 ASKS = "library_call"
 """The attribute of an op that names a function."""
 
@@ -111,11 +113,7 @@ def _input_count(op: Any) -> int | None:
 def _is_in_memory(op: Any) -> bool:
     """Return whether all operands but scalars are plain tensors, or all are strided memrefs."""
     types = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
-    return all(map(_is_plain_tensor, types)) or all(map(_is_strided, types))
-
-
-def _is_plain_tensor(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.RankedTensorType) and type_.encoding is None
+    return all(map(is_plain_tensor, types)) or all(map(_is_strided, types))
 
 
 def _is_strided(type_: ir.Type) -> bool:

@@ -82,12 +82,8 @@ def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:
     arguments = function.regions[0].blocks[0].arguments
     notes: list[dict[str, ir.Attribute]] = [{} for _ in arguments]
     if "arg_attrs" in function.attributes:
-        attributes = [
-            ir.DictAttr(dictionary) for dictionary in ir.ArrayAttr(function.attributes["arg_attrs"])
-        ]
-        named = [
-            [dictionary[number] for number in range(len(dictionary))] for dictionary in attributes
-        ]
+        attributes = map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))
+        named = [[entries[number] for number in range(len(entries))] for entries in attributes]
         notes = [{note.name: note.attr for note in entries} for entries in named]
     new = [
         ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(writable), **old})
