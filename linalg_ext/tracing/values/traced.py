@@ -504,7 +504,7 @@ class Traced(ArrayMethods):
     def shows(self, base: Traced, view: View) -> Traced:
         """Be a view of another array from now on."""
         self.base, self.view = base, view
-        base._views = [view_of_base for view_of_base in base._views if view_of_base() is not None]
+        base._views = [reference for reference in base._views if reference() is not None]
         base._views.append(weakref.ref(self))
         return self
 
