@@ -459,6 +459,11 @@ class Traced(ArrayMethods):
         return tuple(trace.resolved(size) for size in self._shape)
 
     @property
+    def ndim(self) -> int:
+        """Return the number of dimensions."""
+        return len(self._shape)
+
+    @property
     def tensor(self) -> ir.Value:
         """Return the tensor that it reads, by `axes`; see `value`."""
         _check(self)
