@@ -100,7 +100,7 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     threads = keywords.pop("threads", None)
     if threads is not None:
         checked(threads)
-    maps_of_call = take_operand_maps(definition, keywords)
+    operand_maps = take_operand_maps(definition, keywords)
     values = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
         definition, keywords, also=("out", "init", "dtype", "compute_type", "threads")
@@ -123,15 +123,15 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
-    if maps_of_call:
+    if operand_maps:
         every = {**given_shapes, **known_shapes}
         natural, ranks = definition, {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(natural, maps_of_call, ranks)
-        with inverses_named(natural, maps_of_call, every, attributes.symbols):
+        definition = with_operand_maps(natural, operand_maps, ranks)
+        with inverses_named(natural, operand_maps, every, attributes.symbols):
             shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
     else:
         shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
-    maps = operand_maps_key(definition) if maps_of_call else ()
+    maps = operand_maps_key(definition) if operand_maps else ()
     call = OpCall(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
     kernel = _kernel(op, call)
     arguments = [

@@ -76,9 +76,9 @@ class Binding:
     @property
     def is_positional(self) -> bool:
         """Return whether each parameter takes one positional argument."""
-        one_argument = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return self.signature is None or all(
-            parameter.kind in one_argument for parameter in self.signature.parameters.values()
+            parameter.kind in by_position for parameter in self.signature.parameters.values()
         )
 
     def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def contracted(
         dtype: what is computed in, and the result is of.
         kind: the semiring.
     """
-    trace = current_trace(values)
+    trace = current_trace()
     sizes: dict[str, AnySize] = {}
     read: list[tuple[ir.Value, Labels, DType]] = []
     for value, own in zip(values, labels, strict=True):
@@ -108,7 +108,7 @@ def product(
     for value, inner in zip((first, second), own, strict=True):
         if value.ndim < len(inner):
             raise ShapeError(call, expected="more dimensions")
-    trace = current_trace([first, second])
+    trace = current_trace()
     factors = (first, second)
     batches = [v.shape[: v.ndim - len(inner)] for v, inner in zip(factors, own, strict=True)]
     batch = broadcast_shapes(name, batches)
@@ -214,7 +214,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
         raise ShapeError(f"tensordot over axes {axes}")
     names = [f"a{n}" for n in range(first.ndim)]
     other_names = [f"b{n}" for n in range(second.ndim)]
-    trace = current_trace([first, second])
+    trace = current_trace()
     for x, y in zip(left, right, strict=True):
         call = f"tensordot of shapes {shape_text(first.shape)} and {shape_text(second.shape)}"
         if not trace.agree(first.shape[x], second.shape[y], call):

@@ -65,7 +65,7 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:
         compute_type = as_compute_type(compute_type, definition.name)
-    maps_of_call = take_operand_maps(definition, keywords)
+    operand_maps = take_operand_maps(definition, keywords)
     arguments = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype", "compute_type"))
     inputs = {
@@ -86,9 +86,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     known_shapes = {name: _static(value) for name, value in inits.items()}
     every: dict[str, tuple[int | None, ...]] = {**given_shapes, **known_shapes}
     is_open = any(size is None for shape in every.values() for size in shape)
-    with inverses_named(definition, maps_of_call, every, attributes.symbols):
+    with inverses_named(definition, operand_maps, every, attributes.symbols):
         ranks = {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(definition, maps_of_call, ranks)
+        definition = with_operand_maps(definition, operand_maps, ranks)
         if not is_open:
             sizes = resolve_shapes(
                 definition, _known(given_shapes), _known(known_shapes), attributes
@@ -102,7 +102,7 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     outputs = []
     if is_open:
         # MLIR itself computes an open size of a result.
-        types = {name: element_type(dtype_of_name) for name, dtype_of_name in dtypes.items()}
+        types = {name: element_type(own_dtype) for name, own_dtype in dtypes.items()}
         targets = make_outputs(definition, values, attributes, types)
     for number, output in enumerate(definition.outputs):
         result_dtype = dtypes[str(output.type_var)]
@@ -123,7 +123,7 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
                 )
             )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
-    results = results_of(build(bound, mapped=bool(maps_of_call), compute_type=compute_type))
+    results = results_of(build(bound, mapped=bool(operand_maps), compute_type=compute_type))
     traced = tuple(
         _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
         for result, output in zip(results, definition.outputs, strict=True)

@@ -50,7 +50,7 @@ def reshape(
         known = _count([size for size in extents if not same(size, -1)])
         if same(known, 0) is not True:
             extents[unknown[0]] = total // known
-    trace = current_trace([traced])
+    trace = current_trace()
     call = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(extents))}"
     if any(isinstance(size, int) and size < 0 for size in extents) or not trace.agree(
         _count(extents), total, call
@@ -160,7 +160,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     traced = as_traced(array)
     sizes = as_shape(shape)
     offset = len(sizes) - traced.ndim
-    trace = current_trace([traced])
+    trace = current_trace()
     axes: list[int | None] = [None] * len(sizes)
     call = f"broadcast of {shape_text(traced.shape)} to {shape_text(sizes)}"
     if offset < 0:

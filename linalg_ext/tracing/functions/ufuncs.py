@@ -285,14 +285,20 @@ def _loop(ufunc: Any, kinds: tuple[DType | type, ...], dtype: DType | None) -> t
     return tuple(loop)
 
 
+_OF_PYTHON = (
+    *(np.add, np.subtract, np.multiply, np.negative, np.positive),
+    *(np.divide, np.floor_divide, np.remainder, np.power),
+)
+"""The ufuncs that are operators of Python's numbers."""
+
+
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
     """Return the type of the number that Python would compute, where all are numbers of Python."""
-    kinds = [kind_for_numpy(value) for value in inputs]
-    if not all(isinstance(kind, type) for kind in kinds) or ufunc.__name__ not in (
-        *("add", "subtract", "multiply", "negative", "positive"),
-        *("divide", "floor_divide", "remainder", "power"),
-    ):
+    if not all(isinstance(kind_for_numpy(value), type) for value in inputs):
         return None
+    if ufunc not in _OF_PYTHON:
+        return None
+    kinds = [kind_for_numpy(value) for value in inputs]
     if ufunc is np.divide:
         return complex if complex in kinds else float
     order: tuple[type, ...] = (int, float, complex)

@@ -59,7 +59,7 @@ def structured_results(
 ) -> list[Traced]:
     """Record a parallel op of several results of one shape."""
     with at_users_line():
-        trace = current_trace(operands)
+        trace = current_trace()
         values, maps = _read(operands, shape)
         targets = [empty(shape, dtype) for dtype in dtypes]
         maps += [identity_map(len(shape))] * len(targets)
@@ -96,7 +96,7 @@ def reduction(
     kept = [axis for axis in range(operand.ndim) if axis not in axes]
     shape = tuple(operand.shape[axis] for axis in kept)
     with at_users_line():
-        trace = current_trace([operand])
+        trace = current_trace()
         if any(operand.axes[axis] is None for axis in axes):
             # No operand would say how far such an axis runs.
             operand = materialized(operand)

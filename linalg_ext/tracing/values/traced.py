@@ -473,6 +473,11 @@ class Traced(ArrayMethods):
         return tuple(trace.resolved(size) for size in self._shape)
 
     @property
+    def ndim(self) -> int:
+        """Return the number of dimensions."""
+        return len(self._shape)
+
+    @property
     def tensor(self) -> ir.Value:
         """Return the tensor that it reads, by `axes`; see `value`."""
         _check(self)
@@ -518,7 +523,7 @@ class Traced(ArrayMethods):
     def shows(self, base: Traced, view: View) -> Traced:
         """Be a view of another array from now on."""
         self.base, self.base_view = base, view
-        base._views = [view_of_base for view_of_base in base._views if view_of_base() is not None]
+        base._views = [reference for reference in base._views if reference() is not None]
         base._views.append(weakref.ref(self))
         return self
 
