@@ -27,6 +27,7 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.module_functions import callee_of, name_of
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 from linalg_ext.transforms.rewrites.call_stubs import CALLED, OPAQUE
 
@@ -37,13 +38,9 @@ NAME = "linalg-ext-link-library-calls"
 def link_library_calls(module: ir.Operation) -> Report:
     """Call the library where a stub stands for it."""
     report = Report(NAME)
-    stubs = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in functions(module)
-        if CALLED in op.attributes
-    }
+    stubs = {name_of(op): op for op in functions(module) if CALLED in op.attributes}
     for call in operations(module, {"func.call"}):
-        if (callee := _callee(call)) in stubs:
+        if (callee := callee_of(call)) in stubs:
             report.matched[call.name] += 1
             report.changed[call.name] += 1
             _link(call, ir.FlatSymbolRefAttr(stubs[callee].attributes[CALLED]).value)
@@ -54,11 +51,6 @@ def link_library_calls(module: ir.Operation) -> Report:
         if name is not None and ir.StringAttr(name).value.endswith(OPAQUE):
             op.operation.erase()
     return report
-
-
-def _callee(call: Any) -> str:
-    name: str = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-    return name
 
 
 def _link(call: Any, symbol: str) -> None:

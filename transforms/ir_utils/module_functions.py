@@ -59,6 +59,18 @@ def entry_with_status(module: ir.Operation) -> Any | None:
     return None
 
 
+def name_of(function: Any) -> str:
+    """Return the name of a function."""
+    name: str = ir.StringAttr(function.attributes["sym_name"]).value
+    return name
+
+
+def callee_of(call: Any) -> str:
+    """Return the name of the function that a `func.call` calls."""
+    name: str = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    return name
+
+
 def calls_python(module: Any) -> bool:
     """Return whether a module declares functions of Python: its code is of this process."""
     names = (

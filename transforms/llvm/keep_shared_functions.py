@@ -55,7 +55,9 @@ from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
     assert_good,
+    callee_of,
     entry_with_status,
+    name_of,
 )
 from linalg_ext.transforms.ir_utils.walking import (
     count_operations,
@@ -88,10 +90,11 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
         return report
     ops = operations(module, {"func.call", "func.constant", *_CAN_FAIL})
     calls = [op for op in ops if op.name == "func.call"]
-    counts = Counter(map(_callee, calls))
-    known = {_name(function): function for function in functions(module)}
+    counts = Counter(map(callee_of, calls))
+    known = {name_of(function): function for function in functions(module)}
     # A function whose address is taken is called with the type that it has.
-    named = {_symbol(op, "value") for op in ops if op.name == "func.constant"}
+    constants = [op for op in ops if op.name == "func.constant"]
+    named = {ir.FlatSymbolRefAttr(op.attributes["value"]).value for op in constants}
     is_long = count_operations(module) > longest
     kept = {
         name: one
@@ -107,22 +110,10 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
         if name in failing:
             _return_status(function)
     for call in calls:
-        if (name := _callee(call)) in kept and name in failing:
+        if (name := callee_of(call)) in kept and name in failing:
             with call.location, ir.InsertionPoint(call):
                 _hand_status_on(call)
     return report
-
-
-def _name(function: Any) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
-
-
-def _callee(call: ir.Operation) -> str:
-    return _symbol(call, "callee")
-
-
-def _symbol(op: ir.Operation, attribute: str) -> str:
-    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
 def _may_be_kept(function: Any) -> bool:
@@ -150,8 +141,8 @@ def _is_plain(type_: ir.Type) -> bool:
 
 def _failing(can_fail: list[Any], calls: list[Any]) -> set[str]:
     """Return the functions in which something can fail, or in one that they call."""
-    failing = {_name(enclosing(op, "func.func")) for op in can_fail}
-    callers = {(_name(enclosing(call, "func.func")), _callee(call)) for call in calls}
+    failing = {name_of(enclosing(op, "func.func")) for op in can_fail}
+    callers = {(name_of(enclosing(call, "func.func")), callee_of(call)) for call in calls}
     while more := {caller for caller, callee in callers if callee in failing} - failing:
         failing |= more
     return failing
