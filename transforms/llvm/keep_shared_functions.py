@@ -52,11 +52,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.module_functions import (
-    PART,
-    assert_good,
-    entry_with_status,
-)
+from linalg_ext.transforms.ir_utils.module_functions import PART, assert_good, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import (
     callee_of,
     count_operations,

@@ -115,7 +115,13 @@ def lend_buffers(module: ir.Operation) -> Report:
         report.matched["memref.alloc"] += len(allocations)
         buffers = {op: frees for op in allocations if (frees := _frees(op, least))}
         own = _own(function, buffers) if fails_often else []
-        if not buffers and not own:
+        if own and LIST not in ir.SymbolTable(module) and not declare(module, _LIST_FUNCTIONS):
+            own = []
+        if own:
+            report.changed["memref.alloc"] += len(own)
+            with function.location:
+                _list(function, own, [free for frees in buffers.values() for free in frees])
+        if not buffers:
             continue
         if _POOL not in ir.SymbolTable(module) and not declare(module, FUNCTIONS):
             report.leave("memref.alloc", f"the module has a symbol such as `{TAKE}` of its own")
@@ -123,8 +129,6 @@ def lend_buffers(module: ir.Operation) -> Report:
         report.changed["memref.alloc"] += len(buffers)
         with function.location:
             _lend(function, buffers)
-            if own:
-                _list(function, own)
     return report
 
 
@@ -161,8 +165,14 @@ def _own(function: Any, buffers: Mapping[Any, list[Any]]) -> list[Any]:
     return own if are_known and len(operations(function, {"func.return"})) > 1 else []
 
 
-def _list(function: Any, own: list[Any]) -> None:
-    """Have a function list its own allocations, and free those of the list where it fails."""
+def _list(function: Any, own: list[Any], others: list[Any]) -> None:
+    """Have a function list its own allocations, and free those of the list where it fails.
+
+    Args:
+        function: an entry, or a part of its work.
+        own: the allocations.
+        others: deallocations of other memory.
+    """
     pointer, i64 = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
         two = llvm.ConstantOp(i64, ir.IntegerAttr.get(i64, 2)).result
@@ -172,6 +182,8 @@ def _list(function: Any, own: list[Any]) -> None:
         _take(allocation, TAKE_OWN, head)
         allocation.erase()
     for free in operations(function, {"memref.dealloc"}):
+        if free in others:
+            continue
         with free.location, ir.InsertionPoint(free):
             descriptor = descriptor_type(free.operands[0].type.rank)
             cast = builtin.UnrealizedConversionCastOp([descriptor], [free.operands[0]])
@@ -193,7 +205,7 @@ def _is_given(value: Any) -> bool:
 
 def _lend(function: Any, buffers: Mapping[Any, list[Any]]) -> None:
     ends = operations(function, {"func.return"})
-    is_noted = len(ends) > 1 and 0 < len(buffers) <= _MOST_NOTED
+    is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
     lent = _Lent(function, len(buffers)) if is_noted else None
     for number, (allocation, frees) in enumerate(buffers.items()):
         room = _take(allocation, TAKE)
@@ -354,6 +366,11 @@ func.func private @{GIVE_ALL}(%buffers: memref<?xmemref<?xi8>>)
 ^done:
   return
 }}
+"""
+
+_LIST_FUNCTIONS = f"""
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
 
 // A list is two words, the next entry and the one before, as are the first words of each entry.
 func.func private @{LIST}(%head: !llvm.ptr)

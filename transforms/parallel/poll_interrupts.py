@@ -47,16 +47,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linalg_ext.bindings import arith, cf, func, ir, scf
+from linalg_ext.bindings import arith, cf, func, ir, passmanager, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.interrupts import HANDLER, INTERRUPTED, PREVIOUS, VARIABLE
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index, known_index, known_trips
 from linalg_ext.transforms.ir_utils.module_functions import declare, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import (
+    callee_of,
     enclosing,
     function_type,
     functions,
+    name_of,
     operations,
     producer,
     replace_op,
@@ -81,10 +83,14 @@ _CHUNK = 1e6
 _USUAL_TRIPS = 1024
 """The assumed trip count of a loop over an axis whose size only a call knows."""
 
+_MOST_TRIPS = (1 << 63) - 1
+"""More than a loop ever goes through."""
+
 _FOREVER = math.inf
 """The work of a loop that nothing bounds."""
 
-_LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while", "affine.for", "affine.parallel")
+_AFFINE = ("affine.for", "affine.parallel")
+_LOOPS = ("scf.for", "scf.forall", "scf.parallel", "scf.while", *_AFFINE)
 
 
 @module_pass(NAME, on=_LOOPS)
@@ -95,6 +101,10 @@ def poll_interrupts(module: ir.Operation) -> Report:
     if entry is None:
         return report
     polls = _Polls(module, entry, report)
+    if polls.work(entry) > _LONG and operations(module, _AFFINE):
+        lowering = passmanager.PassManager.parse("builtin.module(lower-affine)", module.context)
+        lowering.run(module)
+        polls = _Polls(module, entry, report)
     if polls.work(entry) > _LONG:
         if _BLOCK in ir.SymbolTable(module) or declare(module, FUNCTIONS):
             polls.cover_entry()
@@ -110,7 +120,7 @@ class _Polls:
         self._module = module
         self._entry = entry
         self._report = report
-        self._functions = {_name(each): each for each in functions(module)}
+        self._functions = {name_of(each): each for each in functions(module)}
         self._work: dict[Any, float] = {}
         self._counts: dict[Any, Any] = {}
         self._covered: list[str] = []
@@ -118,7 +128,7 @@ class _Polls:
     def work(self, op: Any) -> float:
         """Estimate the number of operations that an op is."""
         if op.name == "func.call":
-            callee = self._functions.get(_callee(op))
+            callee = self._functions.get(callee_of(op))
             return 1.0 if callee is None else self.work(callee)
         if not len(op.regions):
             return 1.0
@@ -135,13 +145,13 @@ class _Polls:
     def _trips(self, op: Any) -> float:
         if op.name not in _LOOPS:
             return 1
-        if op.name == "scf.while":
+        if op.name == "scf.while" or op.name in _AFFINE:
             return _FOREVER
         if op.name in ("scf.forall", "scf.parallel"):
             trips = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
             return math.prod(_USUAL_TRIPS if size is None else size for size in trips)
         bounds = list(op.operands)[:3]
-        known = known_trips(*bounds) if op.name == "scf.for" else None
+        known = known_trips(*bounds)
         if known is not None:
             return known
         return _FOREVER if any(map(self._is_free, bounds[:2])) else _USUAL_TRIPS
@@ -162,7 +172,7 @@ class _Polls:
         """Place the polls of the entry and of the functions that it calls."""
         self._cover(self._entry)
         for call in operations(self._module, {"func.call"}):
-            if _callee(call) in self._covered:
+            if callee_of(call) in self._covered:
                 count = self._count_before(enclosing(call, "func.func"))
                 with call.location, ir.InsertionPoint(call):
                     types = [result.type for result in call.results]
@@ -192,7 +202,7 @@ class _Polls:
     def _cover_op(self, op: Any) -> None:
         """Place polls in an op that takes long."""
         if op.name == "func.call":
-            name = _callee(op)
+            name = callee_of(op)
             if name not in self._covered:
                 self._covered.append(name)
                 self._cover(self._functions[name])
@@ -222,7 +232,7 @@ class _Polls:
         """Return the count of interrupts as it was when the call of the entry began."""
         if function not in self._counts:
             block = function.regions[0].blocks[0]
-            if _name(function) in self._covered:
+            if name_of(function) in self._covered:
                 type_ = function_type(function)
                 inputs = [*type_.inputs, _i64()]
                 new_type = ir.FunctionType.get(inputs, type_.results)
@@ -278,7 +288,7 @@ def _trip_count(loop: Any) -> Any:
     lower, upper, step = list(loop.operands)[:3]
     known = known_trips(lower, upper, step)
     if known is not None:
-        return index(known)
+        return index(min(known, _MOST_TRIPS))
     compare = (
         arith.CmpIPredicate.ult if "unsignedCmp" in loop.attributes else arith.CmpIPredicate.slt
     )
@@ -304,14 +314,6 @@ def _count() -> Any:
 
 def _i64() -> ir.Type:
     return ir.IntegerType.get_signless(64)
-
-
-def _name(function: Any) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
-
-
-def _callee(call: Any) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 _COUNT = "lx_interrupts"

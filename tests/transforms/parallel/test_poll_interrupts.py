@@ -137,6 +137,20 @@ def test_a_loop_over_narrow_integers_is_cut() -> None:
         assert kernel(*map(np.int32, bounds)) == sum(range(*bounds))
 
 
+@pytest.mark.parametrize(("rounds", "polls"), [(1000, 0), (4_000_000_000, 1)])
+def test_affine_loops_poll_by_their_bounds(rounds: int, polls: int) -> None:
+    text = f"""
+    func.func @entry(%x: memref<f32>, %status: memref<1xi64>) attributes {{linalg_ext.status}} {{
+      affine.for %i = 0 to {rounds} {{
+        %a = memref.load %x[] : memref<f32>
+        %b = arith.addf %a, %a : f32
+        memref.store %b, %x[] : memref<f32>
+      }}
+      return
+    }}"""
+    assert polled(text).count("cf.assert") == polls
+
+
 def test_known_calls_of_short_kernels_stay_native() -> None:
     short = lx.compile(
         "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
