@@ -27,7 +27,7 @@ from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
 from linalg_ext.rewriting.pipeline_text import MODULE, Resolved, resolve, split_options
 from linalg_ext.rewriting.report import Report
-from linalg_ext.rewriting.transformation import ModulePass, Transformation, set_of_names
+from linalg_ext.rewriting.transformation import ModulePass, Transformation
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 
@@ -130,8 +130,8 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
     The module is verified before upstream's passes, where one of ours changed it, and in the end,
     not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out; ops are counted again where that may have changed. On
-    failure the module is as it was, and all is repeated with every check, so as to name the pass.
+    ops of which there are none is left out. On failure the module is as it was, and all is repeated
+    with every check, so as to name the pass.
 
     Args:
         module: whatever holds a module; handles into it go stale.
@@ -168,25 +168,21 @@ _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
 
 
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
-    names: Collection[str] = ()
-    are_counted, is_verified = False, True
+    is_verified = True
     timing = _timing.get()
     for group in _groups(steps) if timing is None else [[step] for step in steps]:
         ours = group[0].transformation
         if ours is None and not is_verified:
             _require_valid(target)
             is_verified = True
-        if ours is not None and not group[0].step.anchors:
-            # A pass that looks for ops of a name that was there runs, though they may be gone.
-            if not are_counted and not ours.has_work(names):
-                names, are_counted = set_of_names(target.ir.operation), True
-            if not ours.has_work(names):
-                continue
+        is_whole = not group[0].step.anchors
+        if ours is not None and is_whole and not ours.has_work(target.ir.operation):
+            continue
         _run_group(target, group, run, trusted=True, verify_each=False)
         # A rewrite folds besides, and does not say so.
         if isinstance(ours, ModulePass) and not run.reports[-1]:
             continue
-        are_counted, is_verified = False, ours is None
+        is_verified = ours is None
     _require_valid(target)
     if timing is not None:
         timing += run.seconds

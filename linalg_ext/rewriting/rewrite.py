@@ -154,7 +154,7 @@ class Rewrite(Transformation):
     def __init__(
         self, pass_name: str, pattern: Pattern, *, on: Roots | None, benefit: int, driver: Driver
     ) -> None:
-        super().__init__(pass_name, pattern, reserved=2)
+        super().__init__(pass_name, pattern, reserved=2, on=on)
         if driver not in _DRIVERS:
             raise ArgumentError(
                 f"{pass_name} asks for the driver {driver!r}", expected=" or ".join(_DRIVERS)
@@ -162,7 +162,6 @@ class Rewrite(Transformation):
         self.pattern = pattern
         self.benefit = benefit
         self.driver = driver
-        self._accepts, self._names = selector(on, pass_name)
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Rewrite what `op` holds, in place and without verifying; handles into it go stale.
@@ -198,10 +197,6 @@ class Rewrite(Transformation):
             with op.context:
                 patterns = upstream.RewritePatternSet().freeze()
                 upstream.apply_patterns_and_fold_greedily(op, patterns)
-
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether some op of these names is one of its root ops."""
-        return any(map(self._accepts, names))
 
     def _drive(
         self,

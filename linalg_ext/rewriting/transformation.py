@@ -15,6 +15,7 @@ from functools import update_wrapper
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
+from linalg_ext.bindings import rewrite as upstream
 from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.module import ModuleLike, as_module
 from linalg_ext.rewriting.options import PassOption, declared_options
@@ -41,8 +42,40 @@ def op_names(root: ir.Operation) -> Counter[str]:
     return Counter(names)
 
 
-def set_of_names(root: ir.Operation) -> set[str]:
-    """Return the names of `root` and the ops in it: quicker than to count them."""
+def operations(root: Any, names: Collection[str]) -> list[Any]:
+    """Return the operations in `root` (an operation, op view or module) whose name is in `names`.
+
+    They are in the order of the text, an operation before those in its regions. The list is made
+    before anything is changed: a caller may erase an operation once it is done with it.
+    """
+    top = root.operation
+    found: list[Any] = []
+
+    # Upstream's driver calls Python for the ops of these names alone, inner ops first.
+    def match(op: Any, _: upstream.PatternRewriter) -> bool:
+        op = op.operation
+        at = len(found)
+        if len(op.regions):
+            while at and _is_inside(found[at - 1], op):
+                at -= 1
+        found.insert(at, op)
+        return True  # no match: the driver changes nothing
+
+    with top.context:
+        patterns = upstream.RewritePatternSet()
+        for name in names:
+            patterns.add(name, match)
+        upstream.walk_and_apply_patterns(top, patterns.freeze())
+    return [top, *found] if top.name in names else found
+
+
+def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    while op is not None and op != ancestor:
+        op = op.parent
+    return op is not None
+
+
+def _set_of_names(root: ir.Operation) -> set[str]:
     names: set[str] = set()
     advance = ir.WalkResult.ADVANCE
 
@@ -100,7 +133,14 @@ class Transformation(ABC):
         options: its options, by the names they have in Python.
     """
 
-    def __init__(self, pass_name: str, function: Callable[..., Any], *, reserved: int) -> None:
+    def __init__(
+        self,
+        pass_name: str,
+        function: Callable[..., Any],
+        *,
+        reserved: int,
+        on: Roots | None = None,
+    ) -> None:
         if not _PASS_NAME.fullmatch(pass_name):
             raise ArgumentError(
                 f"{pass_name!r} cannot name a pass of this library",
@@ -109,6 +149,8 @@ class Transformation(ABC):
         self.pass_name = pass_name
         self.function = function
         self.options: dict[str, PassOption] = declared_options(function, reserved, pass_name)
+        self._accepts, self._names = selector(on, pass_name)
+        self._acts_on_any = on is None
         update_wrapper(self, function)
 
     @property
@@ -151,9 +193,13 @@ class Transformation(ABC):
             report.folded[before.name] += 1
         report.uncounted = written != _written(after)
 
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether it may do anything where the only ops are of these names."""
-        return True
+    def has_work(self, root: ir.Operation) -> bool:
+        """Return whether `root` or an op in it is one that this looks at."""
+        if self._acts_on_any:
+            return True
+        if self._names:
+            return bool(operations(root, self._names))
+        return any(map(self._accepts, _set_of_names(root)))
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:
         """Transform a module. The report's `module` is the result.
@@ -200,12 +246,7 @@ class ModulePass(Transformation):
     """A function `(op, *, options)` on a whole op, with its name."""
 
     def __init__(self, pass_name: str, function: PassFunction, *, on: Roots | None = None) -> None:
-        super().__init__(pass_name, function, reserved=1)
-        self._accepts, _ = selector(on, pass_name)
-
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether some op of these names is one that it looks at."""
-        return any(map(self._accepts, names))
+        super().__init__(pass_name, function, reserved=1, on=on)
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Run the function on `op`, in place and without verifying; handles into it go stale."""
