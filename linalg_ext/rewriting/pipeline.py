@@ -13,7 +13,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
@@ -32,6 +32,8 @@ from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 
 OnStage = Callable[[str, str], None]
+
+_VERIFY = "LINALG_EXT_VERIFY"
 
 _SAVED = 32
 """Number of files that hold modules on which passes failed."""
@@ -128,10 +130,10 @@ def _check_names(printing: IRPrinting, steps: Sequence[Resolved]) -> None:
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
-    The module is verified before upstream's passes, where one of ours changed it, and in the end,
-    not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out. On failure the module is as it was, and all is repeated
-    with every check, so as to name the pass.
+    The module is verified in the end, not after every pass: the verifier takes longer than most of
+    them. `LINALG_EXT_VERIFY=1` has it verified before upstream's passes, too. A pass of ours that
+    looks at ops of which there are none is left out. On failure the module is as it was, and all is
+    repeated with every check, so as to name the pass.
 
     Args:
         module: whatever holds a module; handles into it go stale.
@@ -168,13 +170,12 @@ _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
 
 
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
-    is_verified = True
+    verifies, is_changed = os.environ.get(_VERIFY) == "1", False
     timing = _timing.get()
     for group in _groups(steps) if timing is None else [[step] for step in steps]:
         ours = group[0].transformation
-        if ours is None and not is_verified:
+        if ours is None and is_changed and verifies:
             _require_valid(target)
-            is_verified = True
         is_whole = not group[0].step.anchors
         if ours is not None and is_whole and not ours.has_work(target.ir.operation):
             continue
@@ -182,7 +183,7 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
         # A rewrite folds besides, and does not say so.
         if isinstance(ours, ModulePass) and not run.reports[-1]:
             continue
-        is_verified = ours is None
+        is_changed = ours is not None
     _require_valid(target)
     if timing is not None:
         timing += run.seconds

@@ -13,7 +13,7 @@ module.run("linalg-ext-shift-for-division,cse")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from linalg_ext.bindings import ir
@@ -22,7 +22,7 @@ from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import MatchFailure, Report
-from linalg_ext.rewriting.transformation import Roots, Transformation, op_names, selector
+from linalg_ext.rewriting.transformation import Roots, Transformation, op_names
 from linalg_ext.structured.group import GROUPS, in_preserved_group
 from linalg_ext.utils import other_libraries
 
