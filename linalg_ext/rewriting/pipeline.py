@@ -172,12 +172,13 @@ _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
     verifies, is_changed = os.environ.get(_VERIFY) == "1", False
     timing = _timing.get()
+    present: set[str] = set()
     for group in _groups(steps) if timing is None else [[step] for step in steps]:
         ours = group[0].transformation
         if ours is None and is_changed and verifies:
             _require_valid(target)
         is_whole = not group[0].step.anchors
-        if ours is not None and is_whole and not ours.has_work(target.ir.operation):
+        if ours is not None and is_whole and not ours.has_work(target.ir.operation, present):
             continue
         _run_group(target, group, run, trusted=True, verify_each=False)
         # A rewrite folds besides, and does not say so.

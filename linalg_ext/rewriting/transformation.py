@@ -193,13 +193,21 @@ class Transformation(ABC):
             report.folded[before.name] += 1
         report.uncounted = written != _written(after)
 
-    def has_work(self, root: ir.Operation) -> bool:
-        """Return whether `root` or an op in it is one that this looks at."""
-        if self._acts_on_any:
+    def has_work(self, root: ir.Operation, present: set[str]) -> bool:
+        """Return whether `root` or an op in it is one that this looks at.
+
+        Args:
+            root: that this would run on.
+            present: receives the names of ops that are found in `root`. Those that it has count as
+                present, though they may be gone.
+        """
+        if self._acts_on_any or any(map(self._accepts, present)):
             return True
         if self._names:
-            return bool(operations(root, self._names))
-        return any(map(self._accepts, _set_of_names(root)))
+            present |= {op.name for op in operations(root, self._names)}
+        else:
+            present |= _set_of_names(root)
+        return any(map(self._accepts, present))
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:
         """Transform a module. The report's `module` is the result.

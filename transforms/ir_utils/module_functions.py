@@ -119,7 +119,8 @@ class Functions:
         function, *declarations = parsed.body.operations
         if plan is not None:
             function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        self._functions[name] = function.operation.clone(ir.InsertionPoint(self._block))
+        self._functions[name] = function.operation
+        self._block.append(function)
         self._taken.add(name)
         for declaration in declarations:
             symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
