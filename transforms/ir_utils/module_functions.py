@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.ir.context import kept_with
 from linalg_ext.runtime.callbacks import PREFIX
 from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.walking import functions
@@ -179,7 +180,7 @@ def declare(module: ir.Operation, text: str) -> bool:
         False where the module means something else by one of their names: it is left as it is.
     """
     symbols = ir.SymbolTable(module)
-    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    parsed = _parsed(text, module.context)  # must outlive what is read of it
     ops = [op.operation for op in parsed.body.operations]
     names = [ir.StringAttr(op.attributes["sym_name"]).value for op in ops]
     taken = [name in symbols for name in names]
@@ -191,6 +192,17 @@ def declare(module: ir.Operation, text: str) -> bool:
             if not is_taken:
                 op.clone()
     return True
+
+
+def _parsed(text: str, context: ir.Context) -> ir.Module:
+    """Return a module to clone from; a context on loan keeps it."""
+    kept = kept_with(context)
+    if kept is None:
+        return ir.Module.parse(text, context)
+    if text not in kept:
+        kept[text] = ir.Module.parse(text, context)
+    parsed: ir.Module = kept[text]
+    return parsed
 
 
 def _is_declared_as(function: ir.Operation, other: ir.Operation) -> bool:
