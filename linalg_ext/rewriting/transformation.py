@@ -70,9 +70,10 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
 
 
 def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
-    while op is not None and op != ancestor:
-        op = op.parent
-    return op is not None
+    around: ir.Operation | None = op
+    while around is not None and around != ancestor:
+        around = around.parent
+    return around is not None
 
 
 def _set_of_names(root: ir.Operation) -> set[str]:
