@@ -25,6 +25,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Tests compile what they test; a user's folder of compiled code is left alone. Child processes too.
 os.environ["LINALG_EXT_CACHE_DIR"] = "off"
 
+# A pass that makes an invalid module is found where it ran.
+os.environ["LINALG_EXT_VERIFY"] = "1"
+
 REQUIRE_ALL = os.environ.get("LINALG_EXT_REQUIRE_ALL", "") not in ("", "0")
 """Set where every tool and all data are installed: a skip for want of one is then a mistake."""
 

@@ -33,6 +33,7 @@ from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
 from linalg_ext.transforms.ir_utils.module_functions import calls_python
+from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
@@ -140,7 +141,9 @@ def compile_in_place(
         nonlocal shared
         stages.append(stage(name, module, clock))
         if name == "buffers":
-            share = work_to_share(work, signature.name, wrapped.symbol, opt_level, libraries)
+            share = work_to_share(
+                work, stages[-1].bytecode, signature.name, wrapped.symbol, opt_level, libraries
+            )
             shared = None if share is None else SharedWork(share, key)
         if name == "loops":
             written.extend(written_plans(module))
@@ -227,9 +230,13 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
     return [report]
 
 
-_LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel", "scf.while", "affine.for"})
-_BRANCHES = "cf."
-_CALLS = frozenset({"func.call_indirect", "llvm.call"})
+_OF_OPEN_LENGTH = frozenset(
+    {
+        *("scf.for", "scf.forall", "scf.parallel", "scf.while", "affine.for"),
+        *("cf.assert", "cf.br", "cf.cond_br", "cf.switch"),
+        *("func.call_indirect", "llvm.call"),
+    }
+)
 
 
 def _is_open_ended(module: ir.Module) -> bool:
@@ -237,18 +244,8 @@ def _is_open_ended(module: ir.Module) -> bool:
 
     Ops on whole arrays take about the same time at every call, for all shapes are known.
     """
-    varies = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal varies
-        name = op.name
-        varies = (
-            name in _LOOPS or name in _CALLS or name.startswith(_BRANCHES) or is_declaration(op)
-        )
-        return ir.WalkResult.INTERRUPT if varies else ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return varies
+    functions = (op.operation for op in module.body.operations)
+    return any(map(is_declaration, functions)) or bool(operations(module, _OF_OPEN_LENGTH))
 
 
 def position_independent(

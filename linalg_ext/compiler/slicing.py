@@ -19,6 +19,7 @@ from linalg_ext.transforms.pipelines import lower_to_llvm
 
 def work_to_share(
     module: ir.Module,
+    bytecode: bytes,
     name: str,
     symbol: str,
     opt_level: int | None,
@@ -30,6 +31,7 @@ def work_to_share(
 
     Args:
         module: as it is after the stage `buffers`; read, not changed.
+        bytecode: of the module; empty where it is not written yet.
         name, symbol, opt_level, libraries: of the kernel.
     """
     target = current()
@@ -39,7 +41,7 @@ def work_to_share(
     if sharing is Sharing.NONE:
         return None
     return Work(
-        to_bytecode(module.operation),
+        bytecode or to_bytecode(module.operation),
         name,
         symbol,
         opt_level,

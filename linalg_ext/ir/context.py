@@ -7,7 +7,7 @@ kernel's passes: compilations, whose IR no other code sees, borrow theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,14 +21,18 @@ _lock = Lock()
 _loaders: list[DialectLoader] = []
 
 
-def new_context(*, allow_unregistered: bool = False) -> ir.Context:
+def new_context(
+    *, allow_unregistered: bool = False, dialects: Sequence[str] | None = None
+) -> ir.Context:
     """Return a new context with upstream's dialects and ours, single-threaded.
 
     Args:
         allow_unregistered: let ops of unknown dialects parse, in the generic form.
+        dialects: those of upstream's that are loaded at once, all of them by default; the parser
+            and passes load others as they need them.
     """
     with compiling():
-        context = ir.Context()
+        context = ir.Context(load_on_create_dialects=dialects)
         context.enable_multithreading(False)
     context.allow_unregistered_dialects = allow_unregistered
     # Loading one Python-defined dialect from two threads at once crashes: it keeps its state on
@@ -65,7 +69,7 @@ def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
         fitting = [index for index, (_, _, count) in enumerate(_idle) if count == loaders]
         context, loans, loaders = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
     if context is None:
-        context = new_context()
+        context = new_context(dialects=_LOWERED)
     context.allow_unregistered_dialects = allow_unregistered
     loan = Borrowed(context)
     _tables.setdefault(context, {})
@@ -92,6 +96,15 @@ _tables: dict[ir.Context, dict[Any, Any]] = {}
 
 _idle: list[tuple[ir.Context, int, int]] = []
 """Contexts to lend, how often each was lent, and how many dialects there were when it was made."""
+
+_LOWERED = (
+    *("affine", "arith", "bufferization", "cf", "complex", "func", "index", "irdl", "linalg"),
+    *("llvm", "math", "memref", "scf", "tensor", "ub", "vector"),
+)
+"""The dialects of upstream's that the passes of a lowering build ops of.
+
+All others cost time: drivers of patterns and printers go through every dialect that is loaded.
+"""
 
 _MOST_IDLE = 4
 _MOST_LOANS = 100

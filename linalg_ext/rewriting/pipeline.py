@@ -13,7 +13,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
@@ -27,11 +27,13 @@ from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
 from linalg_ext.rewriting.pipeline_text import MODULE, Step, resolve, split_options
 from linalg_ext.rewriting.report import Report
-from linalg_ext.rewriting.transformation import ModulePass, Transformation, set_of_names
+from linalg_ext.rewriting.transformation import ModulePass, Transformation
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 
 OnStage = Callable[[str, str], None]
+
+_VERIFY = "LINALG_EXT_VERIFY"
 
 _SAVED = 32
 """Number of files that hold modules on which passes failed."""
@@ -128,10 +130,10 @@ def _check_names(printing: IRPrinting, steps: Sequence[Step]) -> None:
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
-    The module is verified before upstream's passes, if one of ours changed it, and in the end, not
-    after every pass: the verifier takes longer than most of them. A pass of ours without any of its
-    ops in the module does not run; the names of ops are read again when they may have changed. On
-    failure the module is restored, and the pipeline runs again with every check, to name the pass.
+    The module is verified in the end, not after every pass: the verifier takes longer than most of
+    them. `LINALG_EXT_VERIFY=1` has it verified before upstream's passes, too. A pass of ours does
+    not run without any of its ops in the module. On failure the module is restored, and the
+    pipeline runs again with every check, to name the pass.
 
     Args:
         module: a module of any kind; handles into it go stale.
@@ -168,25 +170,21 @@ _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
 
 
 def _run_sparingly(target: Module, steps: Sequence[Step], run: PipelineRun) -> None:
-    names: Collection[str] = ()
-    are_counted, is_verified = False, True
+    verifies, is_changed = os.environ.get(_VERIFY) == "1", False
     timing = _timing.get()
+    present: set[str] = set()
     for group in _groups(steps) if timing is None else [[step] for step in steps]:
         ours = group[0].transformation
-        if ours is None and not is_verified:
+        if ours is None and is_changed and verifies:
             _require_valid(target)
-            is_verified = True
-        if ours is not None and not group[0].anchors:
-            # The names may be those before earlier passes: then a pass may run without any work.
-            if not are_counted and not ours.has_work(names):
-                names, are_counted = set_of_names(target.ir.operation), True
-            if not ours.has_work(names):
-                continue
+        is_whole = not group[0].anchors
+        if ours is not None and is_whole and not ours.has_work(target.ir.operation, present):
+            continue
         _run_group(target, group, run, trusted=True, verify_each=False)
         # A rewrite may fold ops and report no change.
         if isinstance(ours, ModulePass) and not run.reports[-1]:
             continue
-        are_counted, is_verified = False, ours is None
+        is_changed = ours is not None
     _require_valid(target)
     if timing is not None:
         timing += run.seconds

@@ -14,6 +14,7 @@ from functools import update_wrapper
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
+from linalg_ext.bindings import rewrite as upstream
 from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.module import ModuleLike, as_module
 from linalg_ext.rewriting.options import PassOption, declared_options
@@ -40,8 +41,41 @@ def op_names(root: ir.Operation) -> Counter[str]:
     return Counter(names)
 
 
-def set_of_names(root: ir.Operation) -> set[str]:
-    """Return the names of `root` and the ops in it: quicker than to count them."""
+def operations(root: Any, names: Collection[str]) -> list[Any]:
+    """Return the operations in `root` (an operation, op view or module) whose name is in `names`.
+
+    They are in the order of the text, an operation before those in its regions. The list is made
+    before anything is changed: a caller may erase an operation once it is done with it.
+    """
+    top = root.operation
+    found: list[Any] = []
+
+    # Upstream's driver calls Python for the ops of these names alone, inner ops first.
+    def match(op: Any, _: upstream.PatternRewriter) -> bool:
+        op = op.operation
+        at = len(found)
+        if len(op.regions):
+            while at and _is_inside(found[at - 1], op):
+                at -= 1
+        found.insert(at, op)
+        return True  # no match: the driver changes nothing
+
+    with top.context:
+        patterns = upstream.RewritePatternSet()
+        for name in names:
+            patterns.add(name, match)
+        upstream.walk_and_apply_patterns(top, patterns.freeze())
+    return [top, *found] if top.name in names else found
+
+
+def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    around: ir.Operation | None = op
+    while around is not None and around != ancestor:
+        around = around.parent
+    return around is not None
+
+
+def _set_of_names(root: ir.Operation) -> set[str]:
     names: set[str] = set()
     advance = ir.WalkResult.ADVANCE
 
@@ -108,6 +142,7 @@ class Transformation(ABC):
         self.function = function
         self.options: dict[str, PassOption] = declared_options(function, reserved, pass_name)
         self._accepts, self._names = selector(on, pass_name)
+        self._acts_on_any = on is None
         update_wrapper(self, function)
 
     @property
@@ -150,9 +185,21 @@ class Transformation(ABC):
             report.folded[before.name] += 1
         report.uncounted = bytecode != _bytecode(after)
 
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether it matches ops of some of these names, the only ones in a module."""
-        return any(map(self._accepts, names))
+    def has_work(self, root: ir.Operation, present: set[str]) -> bool:
+        """Return whether `root` or an op in it is one that this looks at.
+
+        Args:
+            root: that this would run on.
+            present: receives the names of ops that are found in `root`. Those that it has count as
+                present, though they may be gone.
+        """
+        if self._acts_on_any or any(map(self._accepts, present)):
+            return True
+        if self._names:
+            present |= {op.name for op in operations(root, self._names)}
+        else:
+            present |= _set_of_names(root)
+        return any(map(self._accepts, present))
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:
         """Transform a module. The report's `module` is the result.

@@ -58,6 +58,17 @@ def test_a_dialect_that_is_new_is_in_what_is_lent(monkeypatch: pytest.MonkeyPatc
         assert loan.context in seen
 
 
+def test_dialects_that_no_lowering_builds_are_loaded_when_a_module_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context, "_idle", [])
+    with borrowed_context() as loan:
+        assert loan.context.is_dialect_loaded("linalg")
+        assert not loan.context.is_dialect_loaded("gpu")
+        ir.Module.parse("func.func private @f(!gpu.async.token)", loan.context)
+        assert loan.context.is_dialect_loaded("gpu")
+
+
 def test_none_is_lent_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context, "_MOST_LOANS", 2)
     lent = []

@@ -7,7 +7,7 @@ import pytest
 from linalg_ext.bindings import ir
 from linalg_ext.errors import PipelineError
 from linalg_ext.module import Module
-from linalg_ext.rewriting import Report, module_pass, run_in_place, run_pipeline
+from linalg_ext.rewriting import Report, module_pass, pipeline, run_in_place, run_pipeline
 
 TEXT = """
 func.func @f(%a: i32, %b: i32) -> i32 {
@@ -82,6 +82,17 @@ def test_what_breaks_the_module_is_named_and_undone(name: str) -> None:
         run_in_place(module, f"cse,{name}")
     assert caught.value.pass_name == name
     assert str(module) == before
+
+
+@pytest.mark.parametrize(("setting", "count"), [("1", 2), ("", 1)])
+def test_the_module_is_verified_between_passes_on_request_alone(
+    setting: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINALG_EXT_VERIFY", setting)
+    verified: list[Module] = []
+    monkeypatch.setattr(pipeline, "_require_valid", verified.append)
+    run_in_place(Module.parse(TEXT, trusted=True), "linalg-ext-guard-integer-division,cse")
+    assert len(verified) == count
 
 
 def test_a_pass_that_does_not_exist_is_refused() -> None:

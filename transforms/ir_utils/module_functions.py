@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.ir.context import kept_with
 from linalg_ext.runtime.callbacks import PREFIX
 
 from .arithmetic import constant
@@ -120,7 +121,8 @@ class Functions:
         function, *declarations = parsed.body.operations
         if plan is not None:
             function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        self._functions[name] = function.operation.clone(ir.InsertionPoint(self._block))
+        self._functions[name] = function.operation
+        self._block.append(function)
         self._taken.add(name)
         for declaration in declarations:
             symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
@@ -179,7 +181,7 @@ def declare(module: ir.Operation, text: str) -> bool:
         False where the module means something else by one of their names: it is left as it is.
     """
     symbols = ir.SymbolTable(module)
-    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    parsed = _parsed(text, module.context)  # must outlive what is read of it
     ops = [op.operation for op in parsed.body.operations]
     names = [ir.StringAttr(op.attributes["sym_name"]).value for op in ops]
     are_taken = [name in symbols for name in names]
@@ -191,6 +193,17 @@ def declare(module: ir.Operation, text: str) -> bool:
             if not is_taken:
                 op.clone()
     return True
+
+
+def _parsed(text: str, context: ir.Context) -> ir.Module:
+    """Return a module to clone from; a context on loan keeps it."""
+    kept = kept_with(context)
+    if kept is None:
+        return ir.Module.parse(text, context)
+    if text not in kept:
+        kept[text] = ir.Module.parse(text, context)
+    parsed: ir.Module = kept[text]
+    return parsed
 
 
 def _is_declared_as(function: ir.Operation, other: ir.Operation) -> bool:

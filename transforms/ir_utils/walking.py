@@ -9,31 +9,15 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LoweringError
-from linalg_ext.rewriting import ModulePass, Report, module_pass
+from linalg_ext.rewriting import ModulePass, Report, module_pass, transformation
 from linalg_ext.structured import operands as structured_operands
 from linalg_ext.structured.maps import line_of
 
 producer: Callable[[Any], Any] = structured_operands.producer
 """The op that a value is a result of; None for an argument of a block."""
 
-
-def operations(root: Any, names: Collection[str]) -> list[Any]:
-    """Return the operations in `root` (an operation, op view or module) whose name is in `names`.
-
-    They are in the order of the text, an operation before those in its regions. The list is made
-    before anything is changed: a caller may erase an operation once it is done with it.
-    """
-    ops: list[Any] = []
-    advance = ir.WalkResult.ADVANCE
-
-    # Most of what passes do is to look for ops: this is called for each op of a module.
-    def visit(op: Any) -> Any:
-        if op.name in names:
-            ops.append(op)
-        return advance
-
-    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return ops
+operations: Callable[[Any, Collection[str]], list[Any]] = transformation.operations
+"""The ops of some names in an op, in the order of the text."""
 
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
