@@ -137,17 +137,17 @@ def _text(error: float) -> str:
 def _sum(x: Array) -> float:
     """The sum of all elements, in f64."""
     flat = x.reshape(-1)
-    chunks = (flat[at : at + _CHUNK] for at in range(0, flat.size, _CHUNK))
+    chunks = (flat[start : start + _CHUNK] for start in range(0, flat.size, _CHUNK))
     return math.fsum(float(chunk.sum(dtype=np.float64)) for chunk in chunks)
 
 
 def _sum_of(function: Callable[..., Any], *arrays: Array) -> float:
     """The sum of a function of elements in f64."""
-    size = arrays[0].size
-    return math.fsum(
-        float(function(*(a.reshape(-1)[at : at + _CHUNK].astype(np.float64) for a in arrays)).sum())
-        for at in range(0, size, _CHUNK)
+    chunks = (
+        [array.reshape(-1)[start : start + _CHUNK].astype(np.float64) for array in arrays]
+        for start in range(0, arrays[0].size, _CHUNK)
     )
+    return math.fsum(float(function(*chunk).sum()) for chunk in chunks)
 
 
 def _variance(x: Array) -> float:
@@ -178,9 +178,9 @@ def _softmax(x: Array) -> Array:
 def _running(x: Array) -> Array:
     sums = np.empty(x.size)
     before = 0.0
-    for at in range(0, x.size, _CHUNK):
-        part = x[at : at + _CHUNK]
-        sums[at : at + _CHUNK] = before + np.cumsum(part, dtype=np.float64)
+    for start in range(0, x.size, _CHUNK):
+        part = x[start : start + _CHUNK]
+        sums[start : start + _CHUNK] = before + np.cumsum(part, dtype=np.float64)
         before = math.fsum([before, float(part.sum(dtype=np.float64))])
     return sums
 

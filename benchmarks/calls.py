@@ -107,7 +107,7 @@ def _functions() -> dict[str, Work]:
     boxed = lx.jit(lambda x: {"sum": x + x, "parts": (x * x, x)})
     a, b, out = (np.ones(4, np.float32) for _ in range(3))
     two, ten = {"a": a, "b": b}, [np.ones(4, np.float32) for _ in range(10)]
-    named, layer = {f"w{at}": array for at, array in enumerate(ten)}, Layer(*ten)
+    named, layer = {f"w{index}": array for index, array in enumerate(ten)}, Layer(*ten)
     row, layers = tuple(ten), [{"w": a, "b": b} for _ in range(5)]
     compiled, from_dict = add.lower(a, b).compile(), of_dict.lower(named).compile()
     return {
@@ -134,7 +134,7 @@ def through_python() -> dict[str, Work]:
     add, open_add = lx.jit(lambda x, y: x + y), lx.jit(lambda x, y: x + y, dynamic=True)
     of_dict = lx.jit(lambda p: _total(p.values()))
     a, b = (np.ones(4, np.float32) for _ in range(2))
-    named = {f"w{at}": np.ones(4, np.float32) for at in range(10)}
+    named = {f"w{index}": np.ones(4, np.float32) for index in range(10)}
     strided = np.ones(8, np.float32)[::2]
     works: dict[str, Work] = {
         "kernel(a, b), before": lambda: kernel.__call__(a, b),

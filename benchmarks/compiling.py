@@ -137,8 +137,8 @@ _SHAPES = [
 
 
 def _layers(xp: Any, x: Any, *weights: Any) -> Any:
-    for at in range(0, len(weights), len(_SHAPES)):
-        x = _layer(xp, x, *weights[at : at + len(_SHAPES)])
+    for start in range(0, len(weights), len(_SHAPES)):
+        x = _layer(xp, x, *weights[start : start + len(_SHAPES)])
     return x
 
 

@@ -76,7 +76,7 @@ class Contraction:
 
 
 def _matmul(m: int, n: int, k: int, **more: Any) -> Contraction:
-    letters = "".join("NT"[at in more.get("transposed", ())] for at in (0, 1))
+    letters = "".join("NT"[index in more.get("transposed", ())] for index in (0, 1))
     name = f"{m} x {n} x {k} {letters} {more.get('dtype', 'f4')}"
     return Contraction(name, "mk,kn->mn", {"m": m, "n": n, "k": k}, **more)
 

@@ -128,8 +128,8 @@ def measured(case: Case, model: TargetModel, *, rounds: int) -> list[Pair]:
     compiled = list(plans(case, model))
     best = [math.inf] * len(compiled)
     for _ in range(rounds):
-        for at, plan in enumerate(compiled):
-            best[at] = min(best[at], _round(plan.call, clock))
+        for index, plan in enumerate(compiled):
+            best[index] = min(best[index], _round(plan.call, clock))
     pairs = zip(compiled, best, strict=True)
     return [Pair(case.name, plan.name, plan.cost, seconds) for plan, seconds in pairs]
 
@@ -165,9 +165,9 @@ def table(pairs: Sequence[Pair]) -> Table:
     shown = Table("case", "plan", "model", "measured", "ratio", box=None)
     for listed in _by_case(pairs):
         rank = _within(listed)
-        for at, pair in enumerate(listed):
-            name = pair.case[:44] if at == 0 else ""
-            name = f"rank {rank:.2f}" if at == 1 and rank is not None else name
+        for index, pair in enumerate(listed):
+            name = pair.case[:44] if index == 0 else ""
+            name = f"rank {rank:.2f}" if index == 1 and rank is not None else name
             shown.add_row(
                 name,
                 pair.plan,
@@ -187,7 +187,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _ranks(values: Sequence[float]) -> list[float]:
     listed = sorted(values)
-    first = {value: at for at, value in reversed(list(enumerate(listed)))}
+    first = {value: index for index, value in reversed(list(enumerate(listed)))}
     return [first[value] + (listed.count(value) - 1) / 2 for value in values]
 
 

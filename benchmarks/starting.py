@@ -58,7 +58,7 @@ class Start:
     loads_mlir: bool
 
 
-def started(call: str, kept: Path, bytecode: Path) -> Start:
+def started(call: str, kernels: Path, bytecode: Path) -> Start:
     """Start a process whose first call is `call`.
 
     Args:
@@ -69,7 +69,7 @@ def started(call: str, kept: Path, bytecode: Path) -> Start:
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }
-    environment |= {"LINALG_EXT_CACHE_DIR": str(kept), "PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment |= {"LINALG_EXT_CACHE_DIR": str(kernels), "PYTHONPYCACHEPREFIX": str(bytecode)}
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(call=call)],
         check=True,
@@ -93,9 +93,9 @@ def table(*, quick: bool = False) -> Table:
                 started(call, Path(folder, f"cold-{number}"), bytecode).milliseconds
                 for number in range(2 if quick else 3)
             ]
-            kept = Path(folder, "kept")
-            started(call, kept, bytecode)
-            warm = [started(call, kept, bytecode) for _ in range(rounds)]
+            kernels = Path(folder, "kept")
+            started(call, kernels, bytecode)
+            warm = [started(call, kernels, bytecode) for _ in range(rounds)]
             shown.add_row(
                 name,
                 f"{statistics.median(cold):.0f} ms",

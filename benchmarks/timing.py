@@ -41,9 +41,9 @@ def compare(
     while len(rounds) < 5 or time.perf_counter() < end:
         rounds.append((_one_round(ours, calls[0], clock), _one_round(theirs, calls[1], clock)))
     return Comparison(
-        statistics.median(mine for mine, _ in rounds),
-        statistics.median(other for _, other in rounds),
-        statistics.median(other / mine for mine, other in rounds),
+        statistics.median(our_seconds for our_seconds, _ in rounds),
+        statistics.median(their_seconds for _, their_seconds in rounds),
+        statistics.median(their_seconds / our_seconds for our_seconds, their_seconds in rounds),
     )
 
 

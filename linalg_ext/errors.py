@@ -42,12 +42,12 @@ class SourceLocation(NamedTuple):
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        place = f"{_short_path(self.file)}, line {self.line}"
+        text = f"{_short_path(self.file)}, line {self.line}"
         if self.column is not None:
-            place += f", column {self.column}"
+            text += f", column {self.column}"
         if self.function and not self.function.startswith("<"):
-            place += f", in {self.function}"
-        return f"{place}:   {self.text}" if self.text else place
+            text += f", in {self.function}"
+        return f"{text}:   {self.text}" if self.text else text
 
 
 _SEE = "see docs: "

@@ -69,9 +69,9 @@ def plot(results: Sequence[Result], path: Path) -> None:
         height_ratios=[height, 5],
     )  # fmt: skip
     for column, count in enumerate(counts):
-        mine = [result for result in results if result.threads == count]
-        _plot_ratios(axes[0][column], mine, count)
-        _plot_roofline(axes[1][column], mine, limits.measured(count))
+        of_count = [result for result in results if result.threads == count]
+        _plot_ratios(axes[0][column], of_count, count)
+        _plot_roofline(axes[1][column], of_count, limits.measured(count))
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
@@ -79,10 +79,10 @@ def plot(results: Sequence[Result], path: Path) -> None:
 
 def _plot_ratios(axes: Any, results: Sequence[Result], threads: int) -> None:
     names = [f"{result.name} ({result.memory}, {result.best})" for result in results]
-    places = range(len(results))
+    positions = range(len(results))
     colours = ["tab:green" if result.ratio >= 1 else "tab:red" for result in results]
-    axes.barh(places, [result.ratio for result in results], color=colours)
-    axes.set_yticks(places, names, fontsize=6)
+    axes.barh(positions, [result.ratio for result in results], color=colours)
+    axes.set_yticks(positions, names, fontsize=6)
     axes.invert_yaxis()
     axes.axvline(1.0, color="black", linewidth=0.8)
     axes.set_xscale("log")

@@ -58,8 +58,8 @@ class Transformer(nn.Module):
 
     def forward(self, tokens: Any) -> Any:
         """The results for a batch."""
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        return self.last(self.norm(self.layers(self.words(tokens) + self.places(places))))
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        return self.last(self.norm(self.layers(self.words(tokens) + self.places(positions))))
 
 
 class AttentionVariants(nn.Module):
@@ -81,8 +81,8 @@ class AttentionVariants(nn.Module):
         batch, length, width = x.shape
         packed = self.packed(x).view(batch, length, 3, self.heads, -1)
         query, key, value = (part.transpose(1, 2) for part in packed.unbind(2))
-        places = torch.arange(length, device=x.device)
-        distance = (places - places.unsqueeze(-1)).abs()
+        positions = torch.arange(length, device=x.device)
+        distance = (positions - positions.unsqueeze(-1)).abs()
         slopes = 2.0 ** -torch.arange(1, self.heads + 1, device=x.device)
         bias = -slopes.view(-1, 1, 1) * distance
         bias = bias.masked_fill(distance > reach, -torch.inf)

@@ -59,9 +59,9 @@ def _lstm(weights: Weights, x: Any) -> Any:
         def step(state: Any, row: Any, recurrent: Any = recurrent) -> Any:
             hidden, cell = state
             parts = jnp.split(row + hidden @ recurrent, 4, -1)
-            input_gate, forget_gate, output_gate = (jax.nn.sigmoid(parts[at]) for at in (0, 1, 3))
-            cell = forget_gate * cell + input_gate * jnp.tanh(parts[2])
-            hidden = output_gate * jnp.tanh(cell)
+            admit, keep, show = (jax.nn.sigmoid(parts[gate]) for gate in (0, 1, 3))
+            cell = keep * cell + admit * jnp.tanh(parts[2])
+            hidden = show * jnp.tanh(cell)
             return (hidden, cell), hidden
 
         zeros = jnp.zeros((x.shape[0], recurrent.shape[0]), x.dtype)

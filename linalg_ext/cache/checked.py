@@ -135,7 +135,7 @@ def _absolute(path: str | os.PathLike[str]) -> str:
 
 
 def _opened(
-    place: str,
+    reached: str,
     path: str,
     rule: Rule,
     *,
@@ -146,14 +146,14 @@ def _opened(
     """Go down a path; returns the descriptor of its end, and the path without links.
 
     Args:
-        place: the folder to begin in.
+        reached: the folder to begin in.
         path: from there; one that begins with a slash begins at the root of the system.
         rule: the rule that the end of the path must keep.
         below: the descriptor of the place, all of which must keep the rule; None for the root.
         make: whether to make folders that are missing.
         is_file: whether the path leads to a file, which is opened for reading.
     """
-    asked = f"{place}/{path}" if below is not None else path
+    asked = f"{reached}/{path}" if below is not None else path
     names = _parts(path)
     is_strict = below is not None
     links = 0
@@ -164,7 +164,7 @@ def _opened(
         while names:
             name = names.pop()
             is_last = not names
-            where = f"{place}/{name}"
+            where = f"{reached}/{name}"
             flags = _PASSED if not is_last else _READ if is_file else _FOLDER
             try:
                 descriptor = os.open(name, flags, dir_fd=current)
@@ -186,9 +186,9 @@ def _opened(
                 descriptor, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
             if current != below:
                 os.close(current)
-            current, place = descriptor, where
-            _check(os.fstat(current), place or "/", rule, asked, is_ours=is_last or is_strict)
-        return current, place or "/"
+            current, reached = descriptor, where
+            _check(os.fstat(current), reached or "/", rule, asked, is_ours=is_last or is_strict)
+        return current, reached or "/"
     except BaseException:
         if current != below:
             os.close(current)
@@ -202,7 +202,7 @@ def _parts(path: str) -> list[str]:
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
-def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | None:
+def _link(name: str, folder: int, path: str, rule: Rule, asked: str) -> str | None:
     """Return the target of a link of this user or the administrator; None for no link.
 
     No other user can change it meanwhile: the folder that it is in was checked, and where others
@@ -213,20 +213,20 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
         return None
     if status.st_uid not in (os.geteuid(), 0):
         raise rule.error(
-            f"the link {place} {_of(place, asked, rule)} belongs to another user",
+            f"the link {path} {_of(path, asked, rule)} belongs to another user",
             expected=f"a link of your own: {rule.why}",
             hint=rule.hint,
         )
     return os.readlink(name, dir_fd=folder)
 
 
-def _check(status: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
+def _check(status: os.stat_result, path: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
     """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
     if status.st_uid != user and (status.st_uid != 0 or (is_ours and not rule.may_be_roots)):
         kind = _kind(status)
         raise rule.error(
-            f"the {kind} {place} {_of(place, asked, rule)} belongs to another user",
+            f"the {kind} {path} {_of(path, asked, rule)} belongs to another user",
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
@@ -235,9 +235,9 @@ def _check(status: os.stat_result, place: str, rule: Rule, asked: str, *, is_our
     if status.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(status)
         raise rule.error(
-            f"the {kind} {place} {_of(place, asked, rule)} is writable by other users",
+            f"the {kind} {path} {_of(path, asked, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
-            hint=f"chmod go-w {place}",
+            hint=f"chmod go-w {path}",
         )
 
 
@@ -245,15 +245,15 @@ def _kind(status: os.stat_result) -> str:
     return "folder" if stat.S_ISDIR(status.st_mode) else "file"
 
 
-def _of(place: str, asked: str, rule: Rule) -> str:
-    return rule.purpose if place == asked else f"on the way to {asked}, {rule.purpose}"
+def _of(path: str, asked: str, rule: Rule) -> str:
+    return rule.purpose if path == asked else f"on the way to {asked}, {rule.purpose}"
 
 
-def _content(descriptor: int, place: str) -> bytes:
+def _content(descriptor: int, path: str) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", place)
+            raise OSError(errno.EINVAL, "not a regular file", path)
         content = os.read(descriptor, status.st_size)
         # One call gives no more than 2 GiB.
         while len(content) < status.st_size and (more := os.read(descriptor, status.st_size)):

@@ -58,9 +58,9 @@ def chosen_folder(setting: str | None = None) -> Path | None:
     text = os.environ.get(FOLDER, "").strip() if setting is None else setting
     if text.lower() == OFF:
         return None
-    place = text or f"{users_folder()}/kernels"
-    working_folder = "" if place.startswith(("/", "~")) else os.getcwd()
-    return _path(place, working_folder, os.environ.get("HOME"))
+    folder = text or f"{users_folder()}/kernels"
+    working_folder = "" if folder.startswith(("/", "~")) else os.getcwd()
+    return _path(folder, working_folder, os.environ.get("HOME"))
 
 
 @functools.lru_cache(maxsize=8)

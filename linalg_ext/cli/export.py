@@ -54,10 +54,10 @@ def export(
         module, _ = parsed_module(file, trusted=trusted)
         kernel = compile(module, entry, **options)
     typer.echo(repr(kernel), err=True)
-    place = kernel.export(output, library=link)
+    folder = kernel.export(output, library=link)
     if as_json:
-        files = sorted(str(path) for path in place.rglob("*") if path.is_file())
-        write_json({"folder": str(place), "signature": str(kernel.signature), "files": files})
+        files = sorted(str(path) for path in folder.rglob("*") if path.is_file())
+        write_json({"folder": str(folder), "signature": str(kernel.signature), "files": files})
         return
-    for path in sorted(place.iterdir()):
+    for path in sorted(folder.iterdir()):
         typer.echo(f"{path}/" if path.is_dir() else str(path))

@@ -76,11 +76,11 @@ def expected(text: str) -> list[Expected]:
         comment = _COMMENT.search(line)
         if comment is None:
             continue
-        severity, pattern, place, words = comment.groups()
-        if place in ("above", "below"):
-            target = _beyond(lines, number, 1 if place == "below" else -1)
+        severity, pattern, line_text, words = comment.groups()
+        if line_text in ("above", "below"):
+            target = _beyond(lines, number, 1 if line_text == "below" else -1)
         else:
-            target = 0 if place == "unknown" else number + int(place or 0)
+            target = 0 if line_text == "unknown" else number + int(line_text or 0)
         where = f"{number}:{comment.start() + 1}"
         expectations.append(Expected(severity, target, words, pattern is not None, where))
     return expectations

@@ -123,7 +123,7 @@ def _function(signature: Signature, entry: Entry, symbol: str) -> str:
         " {&status, &status, 0, 1, 1};",
         "  void *at_status = &state;",
         *(f"  {line}" for line in (*setting, *checks)),
-        f"  void *table[] = {{{', '.join(f'(void *){at}' for at in (*table, '&at_status'))}}};",
+        f"  void *table[] = {{{', '.join(f'(void *){word}' for word in (*table, '&at_status'))}}};",
         f"  {symbol}(table);",
         *collected,
         "  return status;",

@@ -299,8 +299,8 @@ class OpenCall(ShortCall):
         super().__init__(callee, arguments)
         self._dtypes = tuple(argument.dtypes for argument in self._arrays)
         self._shapes = tuple(argument.shape for argument in self._arrays)
-        places = zip(returned, callee.layout.results, strict=True)
-        self._returned = tuple(_Returned(slot, word) for slot, word in places)
+        results = zip(returned, callee.layout.results, strict=True)
+        self._returned = tuple(_Returned(slot, word) for slot, word in results)
         self._count = len(callee.slots) + len(returned)
         self._free_frames: list[tuple[Frame, _Shapes]] = []
         """Frames that no call uses, and the shapes that are written in each."""

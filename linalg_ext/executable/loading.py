@@ -49,9 +49,9 @@ def load(folder: str | PathLike[str]) -> Kernel:
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     where = os.path.expanduser(folder)
     with _reading(RECORD, where, where):
-        place = open_folder(where, _RULE)
-    with place:
-        return _kernel(place, where)
+        checked_folder = open_folder(where, _RULE)
+    with checked_folder:
+        return _kernel(checked_folder, where)
 
 
 def opened(text: bytes, where: str) -> Data:
@@ -86,13 +86,13 @@ def _damaged(file: str, where: str) -> ExportError:
     )
 
 
-def _kernel(place: Folder, where: str) -> Kernel:
-    record = opened(_content(place, RECORD, where), where)
+def _kernel(folder: Folder, where: str) -> Kernel:
+    record = opened(_content(folder, RECORD, where), where)
     try:
         target = from_data(record["target"])
         _check_machine(target, record["unnamed"], where)
-        code = _loaded(place, record, where)
-        return kernel_of(record, code, _stages(place, record, where), target)
+        code = _loaded(folder, record, where)
+        return kernel_of(record, code, _stages(folder, record, where), target)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, LinalgExtError):
             raise
@@ -103,9 +103,9 @@ def _kernel(place: Folder, where: str) -> Kernel:
         ) from error
 
 
-def _loaded(place: Folder, record: Data, where: str) -> LoadedCode:
+def _loaded(folder: Folder, record: Data, where: str) -> LoadedCode:
     file = record["files"]["object"]
-    content = _checked(place, file, record, where)
+    content = _checked(folder, file, record, where)
     try:
         return LoadedCode(content, opt_level=record["opt_level"], libraries=record["libraries"])
     except OSError as error:
@@ -122,9 +122,9 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         )
 
 
-def _content(place: Folder, name: str, where: str) -> bytes:
+def _content(folder: Folder, name: str, where: str) -> bytes:
     with _reading(name, where, f"{where}/{name}"):
-        return place.read(name)
+        return folder.read(name)
 
 
 @contextmanager
@@ -142,19 +142,19 @@ def _reading(name: str, where: str, path: str) -> Iterator[None]:
         raise ExportError(f"{path} cannot be read: {error}") from error
 
 
-def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
+def _stages(folder: Folder, record: Data, where: str) -> list[Stage]:
     """Return the stages whose files are present: they are for people, and need not be shipped."""
     stages = []
     for stage in record["stages"]:
         file = f"{stage['file']}.{'mlir' if stage['is_text'] else 'mlirbc'}"
-        if not place.has(file):
+        if not folder.has(file):
             continue
-        stages.append(Stage.of_data(stage, _checked(place, file, record, where)))
+        stages.append(Stage.of_data(stage, _checked(folder, file, record, where)))
     return stages
 
 
-def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
-    content = _content(place, file, where)
+def _checked(folder: Folder, file: str, record: Data, where: str) -> bytes:
+    content = _content(folder, file, where)
     if checksum(content) != record["checksums"][file]:
         raise _damaged(file, where)
     return content

@@ -85,8 +85,8 @@ def _span(
 ) -> tuple[int, int]:
     """Return the lines of some parts; for no parts, the empty range between their neighbours."""
     if first == last:
-        at = parts[first][1] if first < len(parts) else end
-        return at, at
+        after = parts[first][1] if first < len(parts) else end
+        return after, after
     return parts[first][1], parts[last - 1][2]
 
 

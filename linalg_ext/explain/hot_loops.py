@@ -99,10 +99,11 @@ def instructions_of(assembly: str) -> list[Instruction]:
 
 def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
     """Yield the code from the target of a backward branch to the branch, without loops inside."""
-    at = {instruction.address: number for number, instruction in enumerate(code)}
+    numbers = {instruction.address: number for number, instruction in enumerate(code)}
     stretches = []
     for number, instruction in enumerate(code):
-        start = number + 1 if instruction.target is None else at.get(instruction.target, number + 1)
+        target = instruction.target
+        start = number + 1 if target is None else numbers.get(target, number + 1)
         if start <= number:
             stretches.append((start, number))
     for start, end in stretches:

@@ -127,22 +127,22 @@ def _without_locations(line: str) -> tuple[str, str]:
     """Return a line without its `loc(...)`, and the content of the last one."""
     if "loc(" not in line:
         return line, ""
-    kept, last, at = [], "", 0
-    while match := _LOCATION.search(line, at):
+    pieces, last, position = [], "", 0
+    while match := _LOCATION.search(line, position):
         if not match[0].endswith("loc("):
-            kept.append(line[at : match.end()])
-            at = match.end()
+            pieces.append(line[position : match.end()])
+            position = match.end()
             continue
         end = _closing(line, match.end())
-        kept.append(line[at : match.start()])
-        last, at = line[match.end() : end - 1], end
-    return "".join((*kept, line[at:])), last
+        pieces.append(line[position : match.start()])
+        last, position = line[match.end() : end - 1], end
+    return "".join((*pieces, line[position:])), last
 
 
-def _closing(line: str, at: int) -> int:
-    """Return the offset after the bracket that closes the one before `at`."""
+def _closing(line: str, start: int) -> int:
+    """Return the offset after the bracket that closes the one before `start`."""
     depth = 1
-    for match in _STRING_OR_BRACKET.finditer(line, at):
+    for match in _STRING_OR_BRACKET.finditer(line, start):
         depth += {"(": 1, ")": -1}.get(match[0], 0)
         if not depth:
             return match.end()

@@ -239,8 +239,8 @@ def _stages_html(kernel: Kernel) -> str:
         for name, size, seconds in steps
     )
     total = f"{1e3 * kernel.times['total']:.1f} ms"
-    kept = ", kept from an earlier compilation" if kernel.is_kept else ""
-    caption = f"compiled in {total}{kept}, for {kernel.target.name}"
+    origin = ", kept from an earlier compilation" if kernel.is_kept else ""
+    caption = f"compiled in {total}{origin}, for {kernel.target.name}"
     return f'<table class="rows"><caption>{escape(caption)}</caption>{rows}</table>'
 
 

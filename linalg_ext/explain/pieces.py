@@ -142,15 +142,15 @@ PYTHON: Language = (
 
 def as_html(text: str, language: Language = MLIR) -> str:
     """Return a text with its words in `<span class="kind">`, all else escaped."""
-    parts, at = [], 0
+    parts, position = [], 0
     for match in _pattern(tuple(language)).finditer(text):
         kind = language[(match.lastindex or 1) - 1][0]
         parts += [
-            escape(text[at : match.start()], quote=False),
+            escape(text[position : match.start()], quote=False),
             f'<span class="{kind}">{escape(match[0], quote=False)}</span>',
         ]
-        at = match.end()
-    return "".join((*parts, escape(text[at:], quote=False)))
+        position = match.end()
+    return "".join((*parts, escape(text[position:], quote=False)))
 
 
 @cache

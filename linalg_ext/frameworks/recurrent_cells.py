@@ -44,9 +44,9 @@ def over_rows(
 
     steps = rows.shape[0]
 
-    def step(at: Any, carried: Any) -> Any:
+    def step(number: Any, carried: Any) -> Any:
         *state, outputs = carried
-        position = steps - 1 - at if is_backward else at
+        position = steps - 1 - number if is_backward else number
         output, state = advance(position, rows[position], state)
         return (*state, outputs.at[position].set(output))
 
@@ -118,18 +118,18 @@ class Cell:
         of_shown, *of_last = values[self.weights + self.states :]
         steps = rows.shape[0]
 
-        def position_of(at: Any) -> Any:
-            return steps - 1 - at if is_backward else at
+        def position_of(number: Any) -> Any:
+            return steps - 1 - number if is_backward else number
 
-        def ahead(at: Any, carried: Any) -> Any:
+        def ahead(number: Any, carried: Any) -> Any:
             state, stored = carried[: self.states], carried[self.states :]
-            position = position_of(at)
+            position = position_of(number)
             stored = [all_.at[position].set(part) for all_, part in zip(stored, state, strict=True)]
             return (*self.step(np, rows[position], weights, state), *stored)
 
-        def back(at: Any, carried: Any) -> Any:
+        def back(number: Any, carried: Any) -> Any:
             of_rows, of_products, of_first, *of_state = carried
-            position = position_of(steps - 1 - at)
+            position = position_of(steps - 1 - number)
             of_new = (of_first + of_shown[position], *of_state)
             state = [states[position] for states in before]
             of_row, of_product, of_old = derived(np, rows[position], weights, state, of_new)

@@ -176,8 +176,8 @@ def importer_files() -> list[object]:
     They are a part of the keys of what is imported by them.
     """
     spec = importlib.util.find_spec("torch_mlir")
-    places = () if spec is None else (spec.submodule_search_locations or ())
-    files = (path for place in places for path in Path(place, "extras").glob("*.py"))
+    folders = () if spec is None else (spec.submodule_search_locations or ())
+    files = (path for folder in folders for path in Path(folder, "extras").glob("*.py"))
     return [file_stamp(path) for path in sorted(files)]
 
 

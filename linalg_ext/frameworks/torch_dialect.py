@@ -199,8 +199,8 @@ def _reshaped(
         return _cast(source, result)
     source = _cast(source, collapsed_tensor(result, after))
     open_ = [
-        _size(source, place, axis, axes, result, known)
-        for place, axes in enumerate(after)
+        _size(source, position, axis, axes, result, known)
+        for position, axes in enumerate(after)
         for axis in axes
         if result.is_dynamic_dim(axis)
     ]
@@ -213,7 +213,7 @@ def _cast(value: Any, type_: ir.RankedTensorType) -> Any:
 
 def _size(
     source: Any,
-    place: int,
+    position: int,
     axis: int,
     axes: Sequence[int],
     result: ir.RankedTensorType,
@@ -222,7 +222,7 @@ def _size(
     """Return an open size of the result; the size -1 follows from those of its group."""
     if axis in known:
         return known[axis]
-    size: ir.Value = tensor.dim(source, _constant(place))
+    size: ir.Value = tensor.dim(source, _constant(position))
     for other in axes:
         if other != axis:
             divisor = known.get(other) or _constant(result.get_dim_size(other))

@@ -43,14 +43,14 @@ class Diagnostic:
     @classmethod
     def at(cls, location: ir.Location, message: str) -> Diagnostic:
         """Make an error of our own at a location."""
-        place = ir.FileLineColLoc(location) if _is_file_location(location) else None
+        position = ir.FileLineColLoc(location) if _is_file_location(location) else None
         return cls(
             severity="error",
             message=message,
             location=str(location),
-            file=place.filename if place is not None else None,
-            line=place.start_line if place is not None else None,
-            column=place.start_col if place is not None else None,
+            file=position.filename if position is not None else None,
+            line=position.start_line if position is not None else None,
+            column=position.start_col if position is not None else None,
         )
 
     def to_data(self) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def run_pipeline(
     steps = resolve(text, target.context, trusted=trusted)
     current = target.clone()
     run = PipelineRun(target)
-    done = 0
+    finished = 0
     one_each = on_stage is not None or one_by_one
     if printing is not None:
         _check_names(printing, steps)
@@ -101,11 +101,11 @@ def run_pipeline(
         try:
             current = _run_group(current, group, run, trusted=trusted, printing=printing)
         except (_Failure, CrashError) as failure:
-            raise _located(target, steps[:done], group, failure, trusted=trusted) from None
+            raise _located(target, steps[:finished], group, failure, trusted=trusted) from None
         except Exception as error:
-            error.add_note(_note(target, steps[:done], group[0], trusted=trusted))
+            error.add_note(_note(target, steps[:finished], group[0], trusted=trusted))
             raise
-        done += len(group)
+        finished += len(group)
         if on_stage:
             on_stage(group[0].nested, str(current))
     target.swap(current)

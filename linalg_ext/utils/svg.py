@@ -87,7 +87,7 @@ def _ordered(layers: list[list[int]], edges: Sequence[Pair]) -> list[list[int]]:
     for source, end in edges:
         neighbours.setdefault(source, []).append(end)
         neighbours.setdefault(end, []).append(source)
-    position = {key: at / len(layer) for layer in layers for at, key in enumerate(layer)}
+    position = {key: index / len(layer) for layer in layers for index, key in enumerate(layer)}
 
     def mean(key: int) -> float:
         near = neighbours.get(key, ())
@@ -96,7 +96,7 @@ def _ordered(layers: list[list[int]], edges: Sequence[Pair]) -> list[list[int]]:
     for sweep in range(_SWEEPS):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             layer.sort(key=mean)
-            position.update((key, (at + 0.5) / len(layer)) for at, key in enumerate(layer))
+            position.update((key, (index + 0.5) / len(layer)) for index, key in enumerate(layer))
     return layers
 
 
@@ -202,23 +202,23 @@ def _drawn(picture: Picture) -> tuple[str, float, float]:
     layers, passed = layered(list(boxes), [(edge.source, edge.end) for edge in picture.edges])
     widths = {key: boxes[key].width if key in boxes else 0.0 for layer in layers for key in layer}
     widest = max((_width([widths[key] for key in layer]) for layer in layers), default=0.0)
-    places: dict[int, _Place] = {}
+    positions: dict[int, _Place] = {}
     top: float = _ACROSS + _LINE * bool(picture.title)
     for layer in layers:
         height = max(boxes[key].height for key in layer if key in boxes)
         left = _ACROSS + (widest - _width([widths[key] for key in layer])) / 2
         for key in layer:
             down = boxes[key].height if key in boxes else height
-            places[key] = _Place(left, top, left + widths[key] / 2, top + down)
+            positions[key] = _Place(left, top, left + widths[key] / 2, top + down)
             left += widths[key] + _ACROSS
         top += height + _DOWN
     drawn = [
-        _path(edge, [places[key] for key in (edge.source, *passing, edge.end)])
+        _path(edge, [positions[key] for key in (edge.source, *passing, edge.end)])
         for edge in picture.edges
         for passing in [passed.get((edge.source, edge.end), ())]
     ]
     for key, box in boxes.items():
-        drawn += _box(box, places[key].left, places[key].top, box.width)
+        drawn += _box(box, positions[key].left, positions[key].top, box.width)
     if picture.title:
         title = f'<text class="title" x="{_ACROSS}" y="{_LINE}">{escape(picture.title)}</text>'
         drawn.insert(0, title)
@@ -277,8 +277,8 @@ class Plot:
 
     def line(self, name: str, points: Sequence[tuple[float, float]], colour: str) -> None:
         """Add a line: its name, its points from left to right, and its colour."""
-        every = 1 + len(points) // _MOST_POINTS
-        self._lines.append((name, [*points[:-1:every], *points[-1:]], colour))
+        stride = 1 + len(points) // _MOST_POINTS
+        self._lines.append((name, [*points[:-1:stride], *points[-1:]], colour))
 
     def svg(self) -> str:
         """The picture."""
@@ -323,11 +323,11 @@ class Plot:
 
 
 def _steps(
-    line: Sequence[tuple[float, float]], place: Callable[[float, float], tuple[float, float]]
+    line: Sequence[tuple[float, float]], point_of: Callable[[float, float], tuple[float, float]]
 ) -> str:
     corners: list[tuple[float, float]] = []
     for x, y in line:
         if corners:
             corners.append((x, corners[-1][1]))
         corners.append((x, y))
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in (place(*corner) for corner in corners))
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in (point_of(*corner) for corner in corners))

@@ -171,7 +171,7 @@ def _image(layout: str, size: int, channels: int) -> tuple[int, ...]:
 
 def _windows(layout: str, x: Array, window: int, stride: int) -> Array:
     """A view of an image with two more axes, of the windows."""
-    axes = tuple(at for at, letter in enumerate(layout) if letter in "hw")
+    axes = tuple(axis for axis, letter in enumerate(layout) if letter in "hw")
     steps = tuple(slice(None, None, stride if letter in "hw" else 1) for letter in layout)
     view: Array = sliding_window_view(x, (window, window), axis=axes)[steps]
     return view

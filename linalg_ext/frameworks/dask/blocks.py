@@ -235,8 +235,8 @@ def _with_panels(
 
 
 def _in_pairs(sizes: Chunks) -> Iterator[int]:
-    for place in range(0, len(sizes), 2):
-        yield sum(sizes[place : place + 2])
+    for index in range(0, len(sizes), 2):
+        yield sum(sizes[index : index + 2])
 
 
 @dataclass(frozen=True)
@@ -278,8 +278,8 @@ def apply_to_blocks(
     Raises:
         ShapeError: whole dimensions would make a block too large.
     """
-    kept = frozenset.intersection(*(frozenset(output.dims) for output in outputs))
-    reduced = frozenset(dim for operand in inputs for dim in operand.dims) - kept
+    common_dims = frozenset.intersection(*(frozenset(output.dims) for output in outputs))
+    reduced = frozenset(dim for operand in inputs for dim in operand.dims) - common_dims
     chunks = fitting_chunks(inputs, whole, reduced)
     # Dimensions that no operand has, such as the positions of windows, are whole.
     for output in outputs:

@@ -66,7 +66,7 @@ def jitted_on_dask(
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
     ]
     on_block = _OnBlock(
-        function, call.structure, call.places, call.constants, threads_of_blocks(threads)
+        function, call.structure, call.positions, call.constants, threads_of_blocks(threads)
     )
     results = apply_to_blocks(on_block, name, inputs, learned.blocked_results, axes.whole)
     return unflatten(learned.results, results)
@@ -88,22 +88,25 @@ class _OnBlock:
     Attributes:
         function: the function.
         structure: of its positional and its named arguments.
-        places: the indices of the leaves that are arrays.
+        positions: the indices of the leaves that are arrays.
         constants: the other leaves.
         threads: of a call.
     """
 
     function: JitFunction[..., Any]
     structure: Structure
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     constants: tuple[Any, ...]
     threads: int
 
     def __call__(self, *blocks: Any) -> Any:
-        constants, by_place = iter(self.constants), dict(zip(self.places, blocks, strict=True))
+        constants, by_position = (
+            iter(self.constants),
+            dict(zip(self.positions, blocks, strict=True)),
+        )
         leaves = [
-            by_place[place] if place in by_place else next(constants)
-            for place in range(self.structure.leaves)
+            by_position[position] if position in by_position else next(constants)
+            for position in range(self.structure.leaves)
         ]
         arguments, named = unflatten(self.structure, leaves)
         results, _ = flatten(self.function(*arguments, threads=self.threads, **named))
@@ -145,7 +148,7 @@ class _Call:
 
     Attributes:
         arrays: those of its arguments.
-        structure, places, constants: as of `_OnBlock`.
+        structure, positions, constants: as of `_OnBlock`.
     """
 
     def __init__(
@@ -157,11 +160,11 @@ class _Call:
         )
         call_arguments = [list(arguments), dict(named)]
         self._leaves, self.structure = flatten(call_arguments, constants=True)
-        self.places = tuple(place for place, x in enumerate(self._leaves) if _is_array(x))
+        self.positions = tuple(position for position, x in enumerate(self._leaves) if _is_array(x))
         self.constants = tuple(leaf for leaf in self._leaves if not _is_array(leaf))
         self.arrays = [
-            known_array(self._leaves[place], f"{function.__name__}: argument {number}")
-            for number, place in enumerate(self.places)
+            known_array(self._leaves[position], f"{function.__name__}: argument {number}")
+            for number, position in enumerate(self.positions)
         ]
 
     @property
@@ -169,7 +172,7 @@ class _Call:
         """Return all that a trace depends on."""
         cut = tuple((a.shape, a.dtype, getattr(a, "chunks", None)) for a in self.arrays)
         constants = tuple((type(constant), constant) for constant in self.constants)
-        return self.structure, self.places, constants, cut
+        return self.structure, self.positions, constants, cut
 
     def traced(self) -> _TracedAxes:
         """Trace the function at the shapes of the arrays and of their blocks."""
@@ -189,17 +192,18 @@ class _Call:
             return axes
         # This is rare, so each dimension is tried by itself.
         why = "at another size of it the function does something else"
-        kept = {dim: sizes for dim, sizes in cut.items() if self._is_uniform(axes, {dim: sizes})}
-        if not self._is_uniform(axes, kept):
-            kept = {}
-        return replace(axes, whole={**dict.fromkeys(cut.keys() - kept.keys(), why), **axes.whole})
+        uniform = {dim: sizes for dim, sizes in cut.items() if self._is_uniform(axes, {dim: sizes})}
+        if not self._is_uniform(axes, uniform):
+            uniform = {}
+        refused = dict.fromkeys(cut.keys() - uniform.keys(), why)
+        return replace(axes, whole={**refused, **axes.whole})
 
     def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Lowered, FunctionAxes]:
         """Trace the function at some shapes of the arrays; return its axes, too."""
         specs = [ShapeDtype(s, a.dtype) for s, a in zip(shapes, self.arrays, strict=True)]
         leaves = list(self._leaves)
-        for place, spec in zip(self.places, specs, strict=True):
-            leaves[place] = spec
+        for position, spec in zip(self.positions, specs, strict=True):
+            leaves[position] = spec
         arguments, named = unflatten(self.structure, leaves)
         traced = self._function.lower(*arguments, **named)
         axes = axes_of(_entry(traced).operation)
@@ -305,7 +309,7 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
 
 @dataclass(frozen=True)
 class _KernelOnBlock:
-    """The kernel on a block of each array; `constants` are its other arguments, by their places."""
+    """The kernel on a block of each array; `constants` are its other arguments, by positions."""
 
     kernel: Kernel
     constants: tuple[tuple[int, Any], ...]
@@ -313,8 +317,8 @@ class _KernelOnBlock:
 
     def __call__(self, *blocks: Any) -> Any:
         arguments = list(blocks)
-        for place, value in self.constants:
-            arguments.insert(place, value)
+        for position, value in self.constants:
+            arguments.insert(position, value)
         return self.kernel(*arguments, threads=self.threads)
 
 

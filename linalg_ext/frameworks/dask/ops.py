@@ -91,8 +91,8 @@ class _OnBlock:
 
     def __call__(self, *blocks: Any) -> Any:
         inputs = list(blocks[: len(blocks) - len(self.inits)])
-        for place, number in self.numbers:
-            inputs.insert(place, number)
+        for position, number in self.numbers:
+            inputs.insert(position, number)
         keywords = dict(self.keywords)
         if self.inits:
             by_output = dict(zip(self.inits, blocks[-len(self.inits) :], strict=True))
@@ -138,10 +138,10 @@ class _Call:
             if operand.kind is OperandKind.INPUT_TENSOR
         }
         known_shapes = {key: value.shape for key, value in inits.items()}
-        every = {**given_shapes, **known_shapes}
-        ranks = {key: len(shape) for key, shape in every.items()}
+        shapes = {**given_shapes, **known_shapes}
+        ranks = {key: len(shape) for key, shape in shapes.items()}
         self._definition = with_operand_maps(natural, maps, ranks)
-        with inverses_named(natural, maps, every, attributes.symbols):
+        with inverses_named(natural, maps, shapes, attributes.symbols):
             self._shapes = resolve_shapes(self._definition, given_shapes, known_shapes, attributes)
         self._needs_init = not _follow(self._definition, given_shapes, attributes)
         self._apart = split(self._definition, self._shapes, attributes)
@@ -233,8 +233,8 @@ class _Call:
         if len(self._free_dtypes) == 1:
             keywords["dtype"] = self._dtype_of_blocks(*self._free_dtypes)
         numbers = tuple(
-            (place, value)
-            for place, value in enumerate(self._inputs.values())
+            (position, value)
+            for position, value in enumerate(self._inputs.values())
             if is_python_number(value)
         )
         inits = tuple(key for key in self._inits if self._starts_on_blocks(key))

@@ -65,16 +65,16 @@ def _rename_within(
 
 def _put_attributes(node: Any, attributes: Mapping[str, Any]) -> None:
     """Replace the attributes that a function's node refers to by those of the call."""
-    kept = []
+    resolved = []
     for attribute in node.attribute:
         if not attribute.ref_attr_name:
-            kept.append(attribute)
+            resolved.append(attribute)
         elif attribute.ref_attr_name in attributes:
             value = onnx().AttributeProto()
             value.CopyFrom(attributes[attribute.ref_attr_name])
             value.name = attribute.name
-            kept.append(value)
-    put(node.attribute, kept)
+            resolved.append(value)
+    put(node.attribute, resolved)
 
 
 _BY_DEFINITION = frozenset(
@@ -312,8 +312,8 @@ def scan(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     into = attributes.get("scan_output_axes") or [0] * outputs
     reverse = attributes.get("scan_output_directions") or [0] * outputs
     stacked = [
-        [stack[place] for stack in (reversed(stacks) if reverse[place] else stacks)]
-        for place in range(outputs)
+        [stack[index] for stack in (reversed(stacks) if reverse[index] else stacks)]
+        for index in range(outputs)
     ]
     ordered = [list(row) for row in zip(*stacked, strict=True)] or [[] for _ in stacks]
     ranks = _ranks(body.output[len(carried) :])
@@ -341,15 +341,15 @@ def _finish(
     for result, name in zip(carried, names, strict=False):
         if name:
             write("Identity", result, gives=name)
-    for place, name in enumerate(names[len(carried) :]):
+    for index, name in enumerate(names[len(carried) :]):
         if not name:
             continue
-        axis, rank = axes[place], ranks[place]
+        axis, rank = axes[index], ranks[index]
         if axis < 0:
             if rank is None:
                 raise Unwritten
             axis += rank + 1
-        parts = [_unsqueezed(write, stack[place], axis) for stack in stacks]
+        parts = [_unsqueezed(write, stack[index], axis) for stack in stacks]
         write("Concat", *parts, gives=name, axis=axis)
 
 

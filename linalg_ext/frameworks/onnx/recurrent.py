@@ -90,20 +90,20 @@ class Recurrence:
         zero = zeros((rows.shape[1], weights.shape[0]), rows.dtype)
         cell = {"LSTM": self._lstm, "GRU": self._gru, "RNN": self._rnn}[self.op]
 
-        def advance(place: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        def advance(position: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
             new = cell(row, weights, optional, state)
             if (lengths := optional.get("lengths")) is None:
                 return new[0], new
-            runs = (lengths > place)[:, None]
-            kept = [np.where(runs, part, old) for part, old in zip(new, state, strict=True)]
-            return np.where(runs, new[0], 0), kept
+            runs = (lengths > position)[:, None]
+            states = [np.where(runs, part, old) for part, old in zip(new, state, strict=True)]
+            return np.where(runs, new[0], 0), states
 
         return over_rows(
             advance, self.is_backward, rows, [optional.get(name, zero) for name in names]
         )
 
-    def _activate(self, place: int, value: Any) -> Any:
-        name, parameters = self.activations[place]
+    def _activate(self, index: int, value: Any) -> Any:
+        name, parameters = self.activations[index]
         if self.clip is not None:
             value = np.clip(value, -self.clip, self.clip)
         return _ACTIVATIONS[name][0](value, *parameters)
@@ -160,7 +160,7 @@ def recurrence_of(text: str) -> Recurrence:
 def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     if write.known.opset < 13:
         raise Unwritten
-    x, first = node.input[0], [at(node.input, place) for place in (5, 6)]
+    x, first = node.input[0], [at(node.input, index) for index in (5, 6)]
     sizes = write.known.shapes[x]
     other_layout = attributes.get("layout", 0) == 1
     if other_layout:
@@ -176,15 +176,15 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
             _write_direction(write, node, attributes, x, state, number, is_backward, sizes)
         )
     perms = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
-    for place, name in enumerate(node.output):
+    for index, name in enumerate(node.output):
         if not name:
             continue
-        values = [part[place] for part in directions]
+        values = [part[index] for part in directions]
         joined = values[0]
         if len(values) > 1:
-            joined = write("Concat", *values, axis=1 if place == 0 else 0)
+            joined = write("Concat", *values, axis=1 if index == 0 else 0)
         if other_layout:
-            write("Transpose", joined, gives=name, perm=perms[place])
+            write("Transpose", joined, gives=name, perm=perms[index])
         else:
             write("Identity", joined, gives=name)
 
@@ -218,7 +218,7 @@ def _write_direction(
         return write("Squeeze", value, axis) if value else ""
 
     inputs, weights = (
-        squeezed(_of_direction(write, node.input[place], number)) for place in (1, 2)
+        squeezed(_of_direction(write, node.input[index], number)) for index in (1, 2)
     )
     # One transpose saves the loop from reading columns at each step.
     weights = write("Transpose", weights, perm=[1, 0])
@@ -268,8 +268,8 @@ def _activations(
     op: str, attributes: Mapping[str, Any], number: int
 ) -> list[tuple[str, list[float]]]:
     """Return the activations of a direction; only those with parameters have them listed."""
-    every = attributes.get("activations") or _DEFAULT_ACTIVATIONS[op] * (number + 1)
-    names = [name.decode() if isinstance(name, bytes) else name for name in every]
+    names = attributes.get("activations") or _DEFAULT_ACTIVATIONS[op] * (number + 1)
+    names = [name.decode() if isinstance(name, bytes) else name for name in names]
     known = {name.lower(): name for name in _ACTIVATIONS}
     if any(name.lower() not in known for name in names):
         raise Unwritten

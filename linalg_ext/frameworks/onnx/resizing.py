@@ -35,8 +35,8 @@ def _resize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     axes = [axis % rank for axis in attributes.get("axes", range(rank))]
     value = x
     for axis, before, scale, after in _changes(write, node, axes):
-        places, factors = _taps(attributes, before, scale, after)
-        value = _resized(write, value, x, axis, places, factors)
+        indices, factors = _taps(attributes, before, scale, after)
+        value = _resized(write, value, x, axis, indices, factors)
     write("Identity", value, gives=node.output[0])
 
 
@@ -59,12 +59,14 @@ def _changes(write: Writer, node: Any, axes: list[int]) -> list[tuple[int, int, 
     return changes
 
 
-def _resized(write: Writer, value: str, like: str, axis: int, places: Array, factors: Array) -> str:
+def _resized(
+    write: Writer, value: str, like: str, axis: int, indices: Array, factors: Array
+) -> str:
     """Write sums of elements along an axis: a row of positions and factors for each term."""
     shape = np.ones(write.ranks[like], np.int64)
     shape[axis] = -1
     total = ""
-    for row, factor in zip(places, factors, strict=True):
+    for row, factor in zip(indices, factors, strict=True):
         term = write("Gather", value, write.constant(row), axis=axis)
         if not np.all(factor == 1):
             along = factor.astype(write.dtype(like)).reshape(shape)
@@ -79,17 +81,17 @@ def _taps(
     """Return the positions and factors of the terms of each element: a row for each term."""
     transformation = attributes.get("coordinate_transformation_mode", "half_pixel")
     mode = attributes.get("mode", "nearest")
-    places, factors = [], []
+    indices, factors = [], []
     for element in range(after):
         x = _origin(transformation, element, before, scale, after)
         own, weights = _TAPS[mode](x, attributes)
         if attributes.get("exclude_outside", 0) and mode != "nearest":
-            inside = [0 <= place < before for place in own]
+            inside = [0 <= index < before for index in own]
             weights = [w if is_in else 0.0 for w, is_in in zip(weights, inside, strict=True)]
             weights = [w / sum(weights) for w in weights]
-        places.append([min(max(place, 0), before - 1) for place in own])
+        indices.append([min(max(index, 0), before - 1) for index in own])
         factors.append(weights)
-    return np.array(places, np.int64).T, np.array(factors, np.float64).T
+    return np.array(indices, np.int64).T, np.array(factors, np.float64).T
 
 
 def _origin(transformation: str, x: int, before: int, scale: float, after: int) -> float:
@@ -127,8 +129,8 @@ def _cubic(x: float, attributes: Mapping[str, Any]) -> tuple[list[int], list[flo
     t = x - first
     near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]
     far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, 2 - t)]
-    places = [first - 1, first, first + 1, first + 2]
-    return places, [far[0], near[0], near[1], far[1]]
+    indices = [first - 1, first, first + 1, first + 2]
+    return indices, [far[0], near[0], near[1], far[1]]
 
 
 _TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[float]]]] = (

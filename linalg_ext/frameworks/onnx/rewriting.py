@@ -76,9 +76,9 @@ def _own_results(graph: Any) -> list[Any]:
         if node.domain == DOMAIN:
             own = attributes_of(node)
             shape = [None if size < 0 else size for size in own["shape"]]
-            for place, name in enumerate(node.output):
+            for index, name in enumerate(node.output):
                 info = onnx().helper.make_tensor_value_info
-                types.append(info(name, own["kind"], shape[1:] if place else shape))
+                types.append(info(name, own["kind"], shape[1:] if index else shape))
     return types
 
 
@@ -138,12 +138,12 @@ def _labelled(nodes: list[Any], node: Any) -> list[Any]:
 
 def _drop_unused(graph: Any) -> None:
     used = {output.name for output in graph.output}
-    kept = []
+    nodes = []
     for node in reversed(list(graph.node)):
         if any(name in used for name in node.output):
-            kept.append(node)
+            nodes.append(node)
             used |= set(node.input) | _read_within(node)
-    put(graph.node, list(reversed(kept)))
+    put(graph.node, list(reversed(nodes)))
 
 
 def _read_within(node: Any) -> set[str]:

@@ -77,8 +77,8 @@ class Writer:
     ) -> list[str]:
         """Write a node with several results; returns their names, new ones for empty ones."""
         names = [
-            name or f"{self.prefix}/{len(self.nodes)}{f'.{place}' if place else ''}"
-            for place, name in enumerate(gives)
+            name or f"{self.prefix}/{len(self.nodes)}{f'.{index}' if index else ''}"
+            for index, name in enumerate(gives)
         ]
         operands = list(inputs)
         while operands and not operands[-1]:
@@ -145,8 +145,8 @@ class Writer:
 
     def sliced(self, value: str, axis: int, start: int, stop: int) -> str:
         """Write a slice along an axis."""
-        places = self.integers(start), self.integers(stop), self.integers(axis)
-        return self("Slice", value, *places)
+        bounds = self.integers(start), self.integers(stop), self.integers(axis)
+        return self("Slice", value, *bounds)
 
     def reversed(self, value: str, axis: int) -> str:
         """Backwards along an axis."""
@@ -159,9 +159,9 @@ class Writer:
         return self("Sub", wide, self.wide(zero, "")) if zero else wide
 
 
-def at(names: Sequence[str], place: int) -> str:
+def at(names: Sequence[str], index: int) -> str:
     """Return the name of an optional input; empty if it is absent."""
-    return names[place] if place < len(names) else ""
+    return names[index] if index < len(names) else ""
 
 
 def put(field: Any, values: Sequence[Any]) -> None:

@@ -90,8 +90,8 @@ class LeftToPyTorch:
 
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
-        place = f"\n    {self.where}" if self.where is not None else ""
-        return f"{self.op}{times}: {self.reason}{place}"
+        line = f"\n    {self.where}" if self.where is not None else ""
+        return f"{self.op}{times}: {self.reason}{line}"
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _as_product(operands: _Convolution) -> Any:
     products = torch().bmm(filters.expand(images, -1, -1), input.reshape(images, channels, -1))
     axes = range(len(space))
     apart = products.reshape(images, results, *window, *space)
-    beside = [place for axis in axes for place in (2 + len(space) + axis, 2 + axis)]
+    beside = [dim for axis in axes for dim in (2 + len(space) + axis, 2 + axis)]
     sizes = [count * step for count, step in zip(space, window, strict=True)]
     spread = apart.permute(0, 1, *beside).reshape(images, results, *sizes)
     return spread if bias is None else spread + bias.reshape(-1, *[1 for _ in axes])

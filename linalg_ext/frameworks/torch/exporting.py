@@ -82,12 +82,12 @@ def _program(program: Any, holder: Any) -> Program:
                 where=_first_effect(program.graph),
                 hint='torch.compile(model, backend="linalg_ext") leaves such ops to PyTorch',
             )
-    places = {name: place for place, name in enumerate(order)}
+    positions = {name: position for position, name in enumerate(order)}
     targets = {own.target: own.arg.name for own in spec.input_specs if own.target}
     mutated = []
     for own in spec.output_specs:
         if own.kind.name.endswith("_MUTATION"):
-            mutated.append(places[targets.get(own.target, own.target)])
+            mutated.append(positions[targets.get(own.target, own.target)])
     _mark_parameters(program.graph, zip(order, tensors, strict=False), mutated)
     return Program(
         tensors=tuple(tensors),
@@ -107,12 +107,12 @@ def _mark_parameters(
 ) -> None:
     """Mark the tensors of the model that it neither writes nor returns."""
     returned = {result.name for result in graphs.results(graph) if hasattr(result, "op")}
-    kept = [
+    marked = [
         name
-        for place, (name, tensor) in enumerate(tensors)
-        if place not in mutated and name not in returned and not tensor.tensor.is_inference()
+        for index, (name, tensor) in enumerate(tensors)
+        if index not in mutated and name not in returned and not tensor.tensor.is_inference()
     ]
-    graphs.mark_parameters(graph, kept)
+    graphs.mark_parameters(graph, marked)
 
 
 def _model_input(name: str, argument: Any, node: Any) -> ModelInput:

@@ -42,8 +42,8 @@ def to_real(x: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
     real, imaginary = (part.narrow(last, 0, count) for part in parts)
     cosines, sines = _waves(last_dim_size, count, real.dtype, False)
     # Each number stands for its mirror image, too, except the first, and the middle one if any.
-    places = torch().arange(count)
-    is_alone = (places == 0) | (2 * places == last_dim_size)
+    indices = torch().arange(count)
+    is_alone = (indices == 0) | (2 * indices == last_dim_size)
     weights = torch().where(is_alone, 1.0, 2.0).to(real.dtype)
     cosines, sines = (wave * weights for wave in (cosines, sines))
     return _along(real, last, cosines.mT) - _along(imaginary, last, sines.mT)

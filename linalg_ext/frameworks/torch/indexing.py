@@ -60,16 +60,16 @@ def as_strided(
     axes = [axis for axis in range(len(size)) if size[axis] > 1 and stride[axis]]
     axes.sort(key=lambda axis: stride[axis], reverse=True)
     shape: list[int] = []
-    places: list[int] = []
+    digits: list[int] = []
     above = x.numel()
     for axis in axes:
         count, more = divmod(above, stride[axis])
-        place, rest = divmod(rest, stride[axis])
+        digit, rest = divmod(rest, stride[axis])
         # Only the outermost axis may leave a remainder, which is beyond all offsets.
-        if place < 0 or place + size[axis] > count or (more and shape):
+        if digit < 0 or digit + size[axis] > count or (more and shape):
             return NotImplemented
         shape.append(count)
-        places.append(place)
+        digits.append(digit)
         above = stride[axis]
     if not 0 <= rest < above:
         return NotImplemented
@@ -77,8 +77,8 @@ def as_strided(
     for count in shape:
         whole *= count
     view = x.reshape(-1).narrow(0, 0, whole).reshape(*shape, above).select(-1, rest)
-    for digit, (axis, place) in enumerate(zip(axes, places, strict=True)):
-        view = view.narrow(digit, place, size[axis])
+    for dim, (axis, digit) in enumerate(zip(axes, digits, strict=True)):
+        view = view.narrow(dim, digit, size[axis])
     view = view.permute([axes.index(axis) for axis in sorted(axes)])
     for axis in range(len(size)):
         view = view if axis in axes else view.unsqueeze(axis)
@@ -106,11 +106,11 @@ def embedding_bag(
     """
     count = offsets.shape[0] - include_last_offset
     starts = offsets[:count]
-    places = torch().arange(indices.shape[0], dtype=offsets.dtype)
-    bags = (places.unsqueeze(1) >= starts).sum(1) - 1
+    positions = torch().arange(indices.shape[0], dtype=offsets.dtype)
+    bags = (positions.unsqueeze(1) >= starts).sum(1) - 1
     counts = indices != padding_idx
     if include_last_offset:
-        counts = counts & (places < offsets[-1])
+        counts = counts & (positions < offsets[-1])
     sizes = torch().zeros_like(starts).index_add(0, bags, counts.to(starts.dtype))
     rows = weight.index_select(0, indices)
     if per_sample_weights is not None:

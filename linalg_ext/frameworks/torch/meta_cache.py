@@ -269,8 +269,8 @@ class Twins:
         if (own := self._storages.get(storage._cdata)) is None:
             own = torch().UntypedStorage(storage.nbytes(), device="meta")
             self._storages[storage._cdata] = own
-        place = tensor.shape, tensor.stride(), tensor.storage_offset()
-        twin = view(own, tensor.dtype, *place, requires_grad=tensor.requires_grad)
+        layout = tensor.shape, tensor.stride(), tensor.storage_offset()
+        twin = view(own, tensor.dtype, *layout, requires_grad=tensor.requires_grad)
         if isinstance(tensor, torch().nn.Parameter):
             twin._is_param = True  # for `isinstance(twin, Parameter)`
         return twin

@@ -181,8 +181,8 @@ class Tensors:
             if number is None:
                 number, _ = self.new(twin, None)
             storage = storages.setdefault(tensor.untyped_storage()._cdata, len(storages))
-            place = storage, tensor.storage_offset()
-            self.state_forms.append((name, number, form(tensor), place))
+            address = storage, tensor.storage_offset()
+            self.state_forms.append((name, number, form(tensor), address))
 
     def new(self, tensor: Any, like: Any) -> tuple[int, Any]:
         """Number a tensor; returns its form, too."""
@@ -219,8 +219,8 @@ class Tensors:
         if tensor.device.type != "cpu" or tensor.layout != torch().strided:
             raise NoKey
         storage = self._storages.setdefault(tensor.untyped_storage()._cdata, len(self._storages))
-        place = [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), storage
-        like = str(tensor.dtype), *place
+        layout = [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), storage
+        like = str(tensor.dtype), *layout
         number = self._numbers.get(id(tensor))
         if number is None:
             return self.new(tensor, like)

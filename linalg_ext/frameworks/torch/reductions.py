@@ -55,9 +55,9 @@ def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the lower of the two middle elements, and its index."""
     if x.ndim == 0:
         return x, torch().zeros_like(x, dtype=torch().int64)
-    values, places = torch().sort(x, dim)
+    values, positions = torch().sort(x, dim)
     middle = (x.shape[dim] - 1) // 2
-    middles = [part.select(dim, middle) for part in (values, places)]
+    middles = [part.select(dim, middle) for part in (values, positions)]
     if x.is_floating_point():
         # The result is the first NaN, if there is one.
         none = x != x
