@@ -118,15 +118,14 @@ class TileWriter:
         offsets = c.offsets(problem.rows, self.row, tile.rows)
         read = self._read_pieces(c, vectors)
         for number, offset in enumerate(offsets):
-            row = w.add(self.row, number)
-            with w.when_below(row, rows):
+            with w.when_below(0 if rows is None else w.add(self.row, number), rows):
                 for vector, pieces in enumerate(vectors):
                     value = values[number * tile.vectors + vector]
                     if self.adds:
                         value = add(w, c.load_pieces(read[vector], offset), value, c.memory.vector)
                     if epilogue is not None:
-                        column = w.add(self.column, vector * tile.lanes)
-                        value = epilogue(value, row, column, columns)
+                        row, column = w.add(self.row, number), self.column
+                        value = epilogue(value, row, w.add(column, vector * tile.lanes), columns)
                     c.store_pieces(value, pieces, offset)
 
     def _read_pieces(self, c: Strided, vectors: list[list[Piece]]) -> list[list[Piece]]:
