@@ -464,11 +464,11 @@ def check_index(
             if is_exact:
                 inside = arith.ori(inside, compare("eq", length, 0))
     bounds.holds(
-        inside if is_exact else _every_place(inside, map_, axis, dims, extents, size), reason
+        inside if is_exact else _every_position(inside, map_, axis, dims, extents, size), reason
     )
 
 
-def _every_place(
+def _every_position(
     inside: Any,
     map_: AffineMap,
     axis: int,

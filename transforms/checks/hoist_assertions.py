@@ -53,7 +53,7 @@ def hoist_assertions(module: ir.Operation) -> Report:
 
 
 def _hoist(block: Any, assertions: list[Any]) -> int:
-    """Move the assertions of a block; how many of them stood behind another op than now."""
+    """Move the assertions of a block; return how many stand behind another op now."""
     ops = [op.operation for op in block.operations]
     positions = {op: number for number, op in enumerate(ops)}
     # Positions of ops that move, with those that they may stand behind; -1 is the block's head.

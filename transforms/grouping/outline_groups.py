@@ -132,7 +132,7 @@ def _is_recreated(value: Any) -> bool:
 
 
 def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
-    """Tile what a function gives; why it could not be."""
+    """Tile what a function returns; return the obstacles if it cannot be tiled."""
     with ir.InsertionPoint(function):
         spare = function.clone()
     try:

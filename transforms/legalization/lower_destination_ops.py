@@ -191,7 +191,7 @@ def lower_gather(op: ir.Operation) -> Any:
     view = Gather.of(op)
     count = view.windows.index_count
     rank = ir.ShapedType(view.init.type).rank
-    lasts = _last_places(view)
+    lasts = _last_positions(view)
     row = ir.AffineDimExpr.get(0)
     maps = [
         ir.AffineMap.get(rank, 0, [row, ir.AffineConstantExpr.get(column)])
@@ -213,8 +213,8 @@ def lower_gather(op: ir.Operation) -> Any:
     return parallel_generic([view.indices] * count, view.init, maps, body)
 
 
-def _last_places(view: Gather) -> list[Any]:
-    """Return the last place of a window along each dimension; that there is one is asserted."""
+def _last_positions(view: Gather) -> list[Any]:
+    """Return the last position of a window along each dimension, and assert that it exists."""
     demands = Demands(
         "linalg_ext.gather: a window is larger than the operand, or the sizes do not fit"
     )

@@ -49,7 +49,7 @@ NAME = "linalg-ext-accumulate-in-memory"
 
 _STORE = "memref.store"
 _PARALLEL = ("scf.parallel", "scf.forall", "gpu.launch")
-_KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorType)
+_STORABLE = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorType)
 
 
 @module_pass(NAME, on=FOR)
@@ -60,13 +60,13 @@ def accumulate_in_memory(module: ir.Operation) -> Report:
     return report
 
 
-def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
+def accumulate(module: ir.Operation, report: Report, allocate: _Allocator) -> None:
     """Keep what loops carry in memory.
 
     Args:
         module: an op.
         report: of a pass.
-        keeper: gives a place of its own to what a loop carries, if nothing stores it.
+        allocate: gives an element to what a loop carries, if nothing stores it.
     """
     # From inside outwards: what a loop inside hands on the one around it does, too.
     for loop in reversed(operations(module, [FOR])):
@@ -75,11 +75,11 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
     # From outside inwards: what a loop inside begins with is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
-        places = _places(loop, keeper)
-        if isinstance(places, MatchFailure):
-            report.leave(FOR, with_location(loop, places.reason))
+        elements = _elements_of(loop, allocate)
+        if isinstance(elements, MatchFailure):
+            report.leave(FOR, with_location(loop, elements.reason))
             continue
-        _rewrite(loop, places)
+        _rewrite(loop, elements)
         report.changed[FOR] += 1
     for load in operations(module, ["memref.load"]):
         if is_unused(load.results[0]):
@@ -87,7 +87,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Element:
     """An element of a buffer, and the op that stores a result there, if there is one."""
 
     buffer: ir.Value
@@ -97,7 +97,7 @@ class _Place:
     def load(self) -> ir.Value:
         return memref.LoadOp(self.buffer, list(self.indices)).result
 
-    def keep(self, value: ir.Value) -> None:
+    def write(self, value: ir.Value) -> None:
         memref.StoreOp(value, self.buffer, list(self.indices))
 
     def holds(self, value: ir.Value, loop: ir.Operation) -> bool:
@@ -112,35 +112,35 @@ class _Place:
         return is_here and all(is_pure(inner) or is_load(inner) for inner in between)
 
 
-_Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
+_Allocator: TypeAlias = "Callable[[ir.Operation, ir.Type], _Element | None]"
 
 
-def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
-    """Return the place where each result of a loop is kept."""
+def _elements_of(loop: ir.Operation, allocate: _Allocator) -> list[_Element] | MatchFailure:
+    """Return an element of a buffer for each result of a loop."""
     if is_on_tensors(loop):
         return MatchFailure(ON_TENSORS)
-    if not all(isinstance(result.type, _KEPT) for result in loop.results):
+    if not all(isinstance(result.type, _STORABLE) for result in loop.results):
         return MatchFailure("a carried value is not an element of a buffer")
     memory = Memory()
-    places: list[_Place] = []
+    elements: list[_Element] = []
     for result in loop.results:
         store = _store_of(result, loop, memory)
-        stores = [place.store for place in places if place.store is not None]
+        stores = [element.store for element in elements if element.store is not None]
         if store is not None and not any(memory.may_share(store, other) for other in stores):
             _, buffer, *indices = store.operands
-            places.append(_Place(buffer, tuple(indices), store))
+            elements.append(_Element(buffer, tuple(indices), store))
             continue
-        own_place = keeper(loop, result.type)
-        if own_place is None:
+        allocated = allocate(loop, result.type)
+        if allocated is None:
             return MatchFailure(
                 "each iteration of a parallel loop around would need its own memory"
             )
-        places.append(own_place)
-    return places
+        elements.append(allocated)
+    return elements
 
 
-def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
-    """Return a buffer with an element for each iteration of the loops around a loop, and its place.
+def expanded(loop: ir.Operation, type_: ir.Type) -> _Element | None:
+    """Allocate an element for each iteration of the loops around a loop; return the current one.
 
     One element where the loops do not begin at 0, or take steps.
     """
@@ -163,16 +163,16 @@ def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
     ]
     with loop.location, ir.InsertionPoint(levels[0]):
         buffer = memref.alloca(ir.MemRefType.get(shape, type_), dynamic, [])
-    return _Place(buffer, tuple(map(induction_variable, levels)))
+    return _Element(buffer, tuple(map(induction_variable, levels)))
 
 
-def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Place | None:
+def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Element | None:
     """Allocate one element on the stack; return None where other threads run the loop too."""
     entry = _entry_of(loop)
     if entry is None:
         return None
     with loop.location, ir.InsertionPoint.at_block_begin(entry):
-        return _Place(memref.alloca(ir.MemRefType.get([], type_), [], []))
+        return _Element(memref.alloca(ir.MemRefType.get([], type_), [], []))
 
 
 def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operation | None:
@@ -212,36 +212,36 @@ def _entry_of(loop: ir.Operation) -> ir.Block | None:
     return None
 
 
-def _rewrite(loop: ir.Operation, places: Sequence[_Place]) -> None:
+def _rewrite(loop: ir.Operation, elements: Sequence[_Element]) -> None:
     lower, upper, step, *carried = loop.operands
     body = loop.regions[0].blocks[0]
     *inside, yielding = [op.operation for op in body.operations]
     with loop.location, ir.InsertionPoint(loop):
-        for place, value in zip(places, carried, strict=True):
-            if not place.holds(value, loop):
-                place.keep(value)
+        for element, value in zip(elements, carried, strict=True):
+            if not element.holds(value, loop):
+                element.write(value)
         plain = scf.ForOp(lower, upper, step)
         with ir.InsertionPoint(plain.body):
-            replacements = [plain.induction_variable, *(place.load() for place in places)]
+            replacements = [plain.induction_variable, *(element.load() for element in elements)]
             end = scf.YieldOp([]).operation
     for op in inside:
         op.move_before(end)
     for argument, value in zip(body.arguments, replacements, strict=True):
         argument.replace_all_uses_with(value)
     with loop.location, ir.InsertionPoint(end):
-        for place, value in zip(places, yielding.operands, strict=True):
-            place.keep(value)
-    _finish(loop, places)
+        for element, value in zip(elements, yielding.operands, strict=True):
+            element.write(value)
+    _finish(loop, elements)
 
 
-def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
+def _finish(loop: ir.Operation, elements: Sequence[_Element]) -> None:
     """Replace the results of a loop by the values in memory, and erase the loop."""
     with loop.location, ir.InsertionPoint(loop):
-        for place, result in zip(places, loop.results, strict=True):
-            if place.store is not None and place.store.operands[0] == result:
-                place.store.erase()
+        for element, result in zip(elements, loop.results, strict=True):
+            if element.store is not None and element.store.operands[0] == result:
+                element.store.erase()
             if not is_unused(result):
-                result.replace_all_uses_with(place.load())
+                result.replace_all_uses_with(element.load())
     loop.erase()
 
 

@@ -120,9 +120,7 @@ def _refusal(op: Any, native: NativeFunction) -> str | None:
     ):
         if not operand.takes_layout_of(declared_type):
             return f"operand {number} may have other strides than the function takes"
-    if [str(type_) for type_ in declared.results] != [
-        type_ for type_ in [function.result] if type_
-    ]:
+    if [*map(str, declared.results)] != [*filter(None, [function.result])]:
         return f"the function returns {function.result or 'nothing'}"
     return None
 

@@ -591,11 +591,9 @@ def _no_match(
             f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
             hint="drop one of attributes, function and where",
         )
-    present = Counter(
-        candidate.name for candidate in select(root, lambda e: _is_called(e.name, ""))
-    )
-    present += Counter(candidate.name for candidate in select(root, lambda e: e.name in _LOOP_OPS))
-    listed = ", ".join(f"{name} ({count})" for name, count in sorted(present.items()))
+    present = select(root, lambda other: _is_called(other.name, "") or other.name in _LOOP_OPS)
+    counts = sorted(Counter(other.name for other in present).items())
+    listed = ", ".join(f"{name} ({count})" for name, count in counts)
     return ScheduleError(
         f"the module has no op called {op!r}" if op else "the module has no op of linalg",
         expected=f"one of those that are there: {listed}" if listed else None,

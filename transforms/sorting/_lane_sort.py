@@ -189,7 +189,7 @@ class LaneSort:
         attribute: Any = ir.DenseElementsAttr.get
         constant_op: Any = arith.ConstantOp
         table = constant_op(type_, attribute(rounds, type=type_.element_type)).result
-        exchange = self._exchange if self._is_total else self._by_place
+        exchange = self._exchange if self._is_total else self._by_position
 
         def exchanges(number: Any, carried: list[Any]) -> list[Any]:
             rows = [
@@ -216,13 +216,13 @@ class LaneSort:
     def _selected(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
         return swapped(self._comes_before(second, first), first, second)
 
-    def _by_place(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
+    def _by_position(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
         """Exchange elements whose last values are positions; lower ones win ties."""
-        *first_elements, first_place = first
-        *second_elements, second_place = second
+        *first_elements, first_position = first
+        *second_elements, second_position = second
         is_behind = self._comes_before(second_elements, first_elements)
         is_before = self._comes_before(first_elements, second_elements)
-        is_lower = arith.cmpi(arith.CmpIPredicate.ult, second_place, first_place)
+        is_lower = arith.cmpi(arith.CmpIPredicate.ult, second_position, first_position)
         is_equal_and_lower = arith.andi(negated(is_before), is_lower)
         return swapped(arith.ori(is_behind, is_equal_and_lower), first, second)
 

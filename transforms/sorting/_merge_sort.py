@@ -138,9 +138,8 @@ class MergeSort:
         values = [[tensor.extract(row, [position]) for row in rows] for position in positions]
         for last in range(1, length):
             for second in range(last, 0, -1):
-                values[second - 1], values[second] = self._exchanged(
-                    values[second - 1], values[second]
-                )
+                pair = slice(second - 1, second + 1)
+                values[pair] = self._exchanged(*values[pair])
         for number in range(len(rows)):
             for position, elements in zip(positions, values, strict=True):
                 rows[number] = tensor.insert(elements[number], rows[number], [position])
