@@ -48,16 +48,16 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
     before anything is changed: a caller may erase an operation once it is done with it.
     """
     top = root.operation
-    found: list[Any] = []
+    ops: list[Any] = []
 
     # Upstream's driver calls Python for the ops of these names alone, inner ops first.
     def match(op: Any, _: upstream.PatternRewriter) -> bool:
         op = op.operation
-        at = len(found)
+        at = len(ops)
         if len(op.regions):
-            while at and _is_inside(found[at - 1], op):
+            while at and _is_inside(ops[at - 1], op):
                 at -= 1
-        found.insert(at, op)
+        ops.insert(at, op)
         return True  # no match: the driver changes nothing
 
     with top.context:
@@ -65,7 +65,7 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
         for name in names:
             patterns.add(name, match)
         upstream.walk_and_apply_patterns(top, patterns.freeze())
-    return [top, *found] if top.name in names else found
+    return [top, *ops] if top.name in names else ops
 
 
 def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:

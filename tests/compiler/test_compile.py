@@ -196,7 +196,7 @@ def test_the_picture_of_times_tells_own_passes_from_those_of_mlir(relu: Kernel) 
     assert lines[0].startswith("compiled in ")
     # The longest bar is that of the phase that took longest.
     longest = max(picture.phases, key=lambda phase: phase[1])[0]
-    assert next(line for line in lines if line.endswith("#" * 24)).split()[0] == longest
+    assert next(line for line in lines if line.split()[0] == longest).endswith("#" * 24)
 
 
 def test_repr(relu: Kernel) -> None:
