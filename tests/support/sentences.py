@@ -138,8 +138,6 @@ def vague_names(source: str) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 pass
-            case ast.FunctionDef(name=name) if name in RULES["numpy_names"]:
-                continue
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 pass
             case _:
