@@ -83,15 +83,11 @@ class Callee(NamedTuple):
         Raises:
             ExecutionError: the code reported a failure.
         """
+        shared = self.shared and self.shared.for_call(threads, arrays)
+        frame[STATUS] = shared.context(threads) if shared else 0
         if self.polls:
             interrupts.watch()
-        shared = self.shared and self.shared.for_call(threads, arrays)
-        if shared:
-            frame[STATUS] = shared.context(threads)
-            shared.function(ctypes.addressof(frame) + TABLE * WORD)
-        else:
-            frame[STATUS] = 0
-            self.function(ctypes.addressof(frame) + TABLE * WORD)
+        (shared or self).function(ctypes.addressof(frame) + TABLE * WORD)
         if frame[STATUS]:
             (shared or self).failures.report(frame[STATUS])
 
