@@ -104,7 +104,7 @@ def record_of(
 ) -> Record | None:
     """Return the record by which native code runs a callee; None if calls go through Python.
 
-    Calls of a callee that polls go through Python, where interrupts are watched.
+    Calls that are always long go through Python, where interrupts are watched each time.
 
     Args:
         callee, world, built, settings, as_number, names: as of `Record`.
@@ -114,7 +114,7 @@ def record_of(
             results are not made.
         spare: words for numbers, behind those of the frame.
     """
-    if callee.polls:
+    if callee.polls and not callee.open_ended:
         return None
     shared = callee.shared and callee.shared.for_threads(threads.current())
     template = callee.layout.template(spare)
