@@ -154,10 +154,10 @@ def engine_for(
         UnresolvedSymbolError, IRError: as `Engine`.
         TargetError: code for another architecture needs llvmlite, which is not installed.
     """
-    here = host()
-    if not target.missing_on(here):
+    machine = host()
+    if not target.missing_on(machine):
         return Engine(module, opt_level=opt_level, libraries=libraries)
-    if target.architecture == here.architecture:
+    if target.architecture == machine.architecture:
         return _Unrunnable(target, module, opt_level=opt_level, libraries=libraries)
     return _CrossCompiled(target, module, opt_level=opt_level)
 

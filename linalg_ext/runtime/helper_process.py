@@ -272,7 +272,7 @@ def imports() -> list[str]:
     # Upstream registers the passes of some frameworks only when this is imported.
     extra = f"{_root()}.dialects.torch"
     context = sys.modules.get("linalg_ext.ir.context")
-    # Where no context was ever made, none knows a dialect of its own.
+    # Without a context no dialect was registered.
     own = () if context is None else context.dialect_modules()
     return [*own, *([extra] if extra in sys.modules else [])]
 
@@ -305,12 +305,12 @@ def begin() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def lower_limit(what: int, value: int) -> None:
+def lower_limit(limited: int, value: int) -> None:
     """Lower a limit of the system's on this process. There is no way back."""
-    _, hard = resource.getrlimit(what)
+    _, hard = resource.getrlimit(limited)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
-    resource.setrlimit(what, (value, value))
+    resource.setrlimit(limited, (value, value))
 
 
 def requests(channel: socket.socket) -> Iterator[tuple[dict[str, Any], bytes]]:

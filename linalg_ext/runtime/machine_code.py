@@ -255,7 +255,7 @@ def _protect(memory: mmap.mmap, sections: Sequence[Section], places: Mapping[int
 
 
 def _address(memory: mmap.mmap) -> int:
-    # What ctypes holds must be gone at once: it would keep the pages from being freed.
+    # The object of ctypes is dropped at once: it would keep the pages from being freed.
     cell = ctypes.c_char.from_buffer(memory)
     address = ctypes.addressof(cell)
     del cell

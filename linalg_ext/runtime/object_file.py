@@ -269,9 +269,9 @@ def _runs_at_loading(elf: ElfFile) -> bool:
     )
 
 
-def _refusal(what: str) -> LinalgExtError:
+def _refusal(reason: str) -> LinalgExtError:
     return LinalgExtError(
-        f"the object code {what}", expected="a relocatable ELF object for x86-64, as a kernel has"
+        f"the object code {reason}", expected="a relocatable ELF object for x86-64, as a kernel has"
     )
 
 
@@ -336,9 +336,9 @@ def _read() -> Iterator[None]:
     try:
         yield
     except (LinalgExtError, struct.error, IndexError, ValueError) as error:
-        what = error.what if isinstance(error, LinalgExtError) else str(error)
+        reason = error.what if isinstance(error, LinalgExtError) else str(error)
         raise LinalgExtError(
-            f"the object code cannot be read: {what}", expected="an ELF object"
+            f"the object code cannot be read: {reason}", expected="an ELF object"
         ) from error
 
 

@@ -216,7 +216,7 @@ def parse(request: dict[str, Any], payload: bytes) -> Answer:
     with collected(context) as emitted:
         try:
             module = ir.Module.parse(payload, context)
-            # What the parent will do to it sooner or later: better to find out here.
+            # The parent will clone and print it: a crash belongs here.
             module.operation.clone()
             str(module)
         except ir.MLIRError as error:

@@ -129,7 +129,7 @@ def _written_out(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
         manager.add(text)
         _, _, text = str(manager).partition("(")
         text = text.removesuffix(")")
-    return _made(anchor, context, sound(text))
+    return _new_manager(anchor, context, sound(text))
 
 
 def without_own_options(printed: str) -> str:
@@ -156,7 +156,7 @@ def _without_faults(match: re.Match[str]) -> str:
     return f"{before}{name}{{{options}}}"
 
 
-def _made(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
+def _new_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     manager = passmanager.PassManager(anchor, context)
     if not _UNNAMED.search(text):
         manager.add(text)
@@ -197,7 +197,7 @@ def hide_spread_slices(root: ir.Operation) -> None:
             continue
         source = insert.operands[0]
         with insert.location, ir.InsertionPoint(insert):
-            # Of one operand it would fold: it converts nothing.
+            # A cast of one operand would fold: it converts nothing.
             cast = builtin.UnrealizedConversionCastOp([source.type], [source, source])
         cast.operation.attributes[_MARK] = ir.UnitAttr.get(root.context)
         insert.operands[0] = cast.operation.results[0]

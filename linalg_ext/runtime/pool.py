@@ -296,7 +296,7 @@ class ResultPool:
         ]
         if not fitting:
             return None
-        # Of equal ones the last to come back: its bytes may still be in a cache.
+        # The last of equal ones to come back is taken: its bytes may still be in a cache.
         return self._idle.pop(-min(fitting)[1])
 
     def _give_back(self, block: Block) -> None:

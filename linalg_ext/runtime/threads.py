@@ -58,7 +58,7 @@ def available() -> int:
         return os.cpu_count() or 1
 
 
-def _told() -> int | None:
+def _threads_of_environment() -> int | None:
     """Return the number of threads that the environment asks for, if it does."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
@@ -72,7 +72,7 @@ def _told() -> int | None:
     return int(text)
 
 
-_default = _told() or available()
+_default = _threads_of_environment() or available()
 
 
 def current() -> int:
@@ -228,8 +228,8 @@ class _Code:
 _code = functools.cache(_Code)
 
 
-def _keep_for_ever(thing: object) -> None:
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+def _keep_for_ever(value: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 class Crew:

@@ -148,7 +148,7 @@ class _Provider:
             return self.caller
         self._calls += 1
         is_loading = self._calls == LOADING_PAYS
-        # Whoever comes while it is being made goes through Python once more.
+        # A call of another thread, while it is being made, goes through Python once more.
         if (is_loading or self._calls >= COMPILING_PAYS) and self._lock.acquire(blocking=False):
             try:
                 self._make(kept_own_code if is_loading else own_code)

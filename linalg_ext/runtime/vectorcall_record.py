@@ -254,9 +254,9 @@ class Record(ctypes.Structure):
             children = self._table([add(child) for child in container.children])
             kind, count, keys = container.kind, len(container.children), container.keys
             self._kept += [kind, keys]
-            what, names, positional = id(kind), 0, count
+            called, names, positional = id(kind), 0, count
             if kind is type(None):
-                code, what = _OBJECT, id(None)
+                code, called = _OBJECT, id(None)
             elif kind in (tuple, list):
                 code = _TUPLE if kind is tuple else _LIST
             elif kind is dict:
@@ -267,7 +267,7 @@ class Record(ctypes.Structure):
                     interned = tuple(map(sys.intern, keys))
                     self._kept.append(interned)
                     names, positional = id(interned), 0
-            nodes.append([code, count, what, names, children, positional])
+            nodes.append([code, count, called, names, children, positional])
             return results + len(nodes) - 1
 
         add(built)

@@ -149,9 +149,9 @@ def _files(process: int) -> tuple[int, int] | None:
     watcher = ctypes.CDLL(None, use_errno=True).syscall(number, flags)
     if watcher < 0:
         return None
-    wanted = _WP_ASYNC | _WP_UNPOPULATED
+    features = _WP_ASYNC | _WP_UNPOPULATED
     try:
-        fcntl.ioctl(watcher, _API, bytearray(struct.pack("QQQ", _API_VERSION, wanted, 0)))
+        fcntl.ioctl(watcher, _API, bytearray(struct.pack("QQQ", _API_VERSION, features, 0)))
         return watcher, os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         os.close(watcher)

@@ -154,24 +154,24 @@ def _own(function: Any, buffers: Mapping[Any, list[Any]]) -> list[Any]:
     Each deallocation that is no buffer's of the pool must be of one of them.
     """
     own = [op for op in operations(function, {"memref.alloc"}) if op not in buffers]
-    others = operations(function, {"memref.realloc", "func.call"})
+    sources = operations(function, {"memref.realloc", "func.call"})
     frees = operations(function, {"memref.dealloc"})
     arguments = function.regions[0].blocks[0]
     are_known = (
         all(_is_plain(op.results[0].type) for op in own)
-        and not any(isinstance(v.type, ir.MemRefType) for op in others for v in op.results)
+        and not any(isinstance(v.type, ir.MemRefType) for op in sources for v in op.results)
         and not any(free.operands[0].owner == arguments for free in frees)
     )
     return own if are_known and len(operations(function, {"func.return"})) > 1 else []
 
 
-def _list(function: Any, own: list[Any], others: list[Any]) -> None:
+def _list(function: Any, own: list[Any], deallocations: list[Any]) -> None:
     """Have a function list its own allocations, and free those of the list where it fails.
 
     Args:
         function: an entry, or a part of its work.
         own: the allocations.
-        others: deallocations of other memory.
+        deallocations: deallocations of other memory.
     """
     pointer, i64 = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
@@ -182,7 +182,7 @@ def _list(function: Any, own: list[Any], others: list[Any]) -> None:
         _take(allocation, TAKE_OWN, head)
         allocation.erase()
     for free in operations(function, {"memref.dealloc"}):
-        if free in others:
+        if free in deallocations:
             continue
         with free.location, ir.InsertionPoint(free):
             descriptor = descriptor_type(free.operands[0].type.rank)

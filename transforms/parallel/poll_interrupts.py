@@ -120,7 +120,7 @@ class _Polls:
         self._module = module
         self._entry = entry
         self._report = report
-        self._functions = {name_of(each): each for each in functions(module)}
+        self._functions = {name_of(function): function for function in functions(module)}
         self._work: dict[Any, float] = {}
         self._counts: dict[Any, Any] = {}
         self._covered: list[str] = []
@@ -140,7 +140,7 @@ class _Polls:
 
     def _work_of_round(self, op: Any) -> float:
         blocks = (block for region in op.regions for block in region)
-        return 1.0 + sum(self.work(each.operation) for block in blocks for each in block.operations)
+        return 1.0 + sum(self.work(view.operation) for block in blocks for view in block.operations)
 
     def _trips(self, op: Any) -> float:
         if op.name not in _LOOPS:
@@ -162,7 +162,7 @@ class _Polls:
         if op is None:
             return bool(bound.owner == self._entry.regions[0].blocks[0])
         if op.name == "memref.load":
-            return all(known_index(each) is not None for each in list(op.operands)[1:])
+            return all(known_index(position) is not None for position in list(op.operands)[1:])
         if not op.name.startswith("arith."):
             return False
         combine = all if op.name.startswith("arith.min") else any
@@ -177,8 +177,8 @@ class _Polls:
                 with call.location, ir.InsertionPoint(call):
                     types = [result.type for result in call.results]
                     operands = [*call.operands, count]
-                    made = func.CallOp(types, call.attributes["callee"], operands)
-                replace_op(call, *made.operation.results)
+                    new_call = func.CallOp(types, call.attributes["callee"], operands)
+                replace_op(call, *new_call.operation.results)
 
     def _cover(self, op: Any) -> None:
         for branch in _backward_branches(op):
@@ -188,7 +188,7 @@ class _Polls:
 
     def _cover_block(self, block: Any) -> None:
         spent = 0.0
-        for op in [each.operation for each in block.operations]:
+        for op in [view.operation for view in block.operations]:
             work = self.work(op)
             if work > _APART:
                 self._cover_op(op)
@@ -247,26 +247,26 @@ class _Polls:
 
 def _backward_branches(op: Any) -> list[Any]:
     """Return the branches among the blocks of an op that may close a loop."""
-    found = []
+    branches = []
     for blocks in [list(region) for region in op.regions]:
         if len(blocks) > 1:
             for at, block in enumerate(blocks):
                 last = list(block.operations)[-1].operation
                 if any(target in blocks[: at + 1] for target in last.successors):
-                    found.append(last)
-    return found
+                    branches.append(last)
+    return branches
 
 
 def _cut(loop: Any, rounds: int) -> Any:
     """Cut a loop into chunks of a number of rounds; return the first op of a chunk."""
     lower, _, step, *carried = loop.operands
     with loop.location, ir.InsertionPoint(loop):
-        zero, one, trips, chunk = index(0), index(1), _trip_count(loop), index(rounds)
+        zero, unit, trips, chunk = index(0), index(1), _trip_count(loop), index(rounds)
         outer = scf.ForOp(zero, trips, chunk, carried)
         with ir.InsertionPoint(outer.body):
             following = arith.addi(outer.induction_variable, chunk)
             end = arith.minui(following, trips)
-            inner = scf.ForOp(outer.induction_variable, end, one, list(outer.inner_iter_args))
+            inner = scf.ForOp(outer.induction_variable, end, unit, list(outer.inner_iter_args))
             if carried:
                 scf.YieldOp(list(inner.results))
             else:
