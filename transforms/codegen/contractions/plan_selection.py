@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from linalg_ext.target import Target
 from linalg_ext.target.analytic import cycles_per_second
@@ -24,7 +24,10 @@ from .contraction_plan import Plan, Tile, cycles_of_a_step, round_up
 
 def problem_key(problem: Problem) -> str:
     """Return the fingerprint of a problem, by its sizes, strides and element types alone."""
-    return hashlib.sha256(repr(problem).encode()).hexdigest()[:24]
+    values = (getattr(problem, field.name) for field in fields(problem))
+    # The order of a set differs from process to process.
+    parts = [sorted(value) if isinstance(value, frozenset) else value for value in values]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
 
 
 def chosen(plan: Plan) -> Plan:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -162,3 +165,26 @@ def test_a_variation_is_data_and_back() -> None:
     spoilt: tuple[Any, ...] = (None, [], {"rows": "8"}, {"rows": -1}, {"rows": True}, {"lines": 3})
     for broken in spoilt:
         assert Variation.from_data(broken) is None
+
+
+KEY = """
+import numpy as np, linalg_ext as lx
+product = lx.jit(lambda a, b: a.astype("f4") @ b.astype("f4"))
+kernel = product.lower(np.ones((30, 40), "f2"), np.ones((40, 50), "f2")).compile().kernel
+print(*(decision.key for decision in kernel.explain().decisions if hasattr(decision, "key")))
+"""
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", KEY],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LINALG_EXT_CACHE": "off"},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in "123456"
+    }
+    assert len(keys) == 1
+    assert keys != {"\n"}
