@@ -12,7 +12,7 @@ from linalg_ext.definition.scalar import Access, Lookup, ScalarExpr, ScalarOpera
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ShapeError
-from linalg_ext.structured.operands import BoundOp, static_sizes
+from linalg_ext.structured.operands import BoundOp, predefined_types, static_sizes
 from linalg_ext.structured.outputs import RuntimeSize, empty_tensor
 from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
 
@@ -82,6 +82,8 @@ def computed(
     values = operand_values(bound)
     if isinstance(expr, Access) and _is_whole(bound, expr, dims):
         return values[expr.operand]
+    # No operand and no cast names the type of a comparison.
+    bound = replace(bound, types={**predefined_types([str(type_var)]), **bound.types})
     read = {e.operand for e in expr.walk() if isinstance(e, (Access, Lookup, ScalarOperand))}
     target = Access("computed", tuple(map(AffineDim, dims)), type_var)
     shape = tuple(AffineSymbol(f"size of {dim}") for dim in dims)
