@@ -200,5 +200,4 @@ def test_elements_that_are_selected_and_returned_are_refused_where_they_are_sele
 
     with pytest.raises(TraceError, match="how many elements") as caught:
         lx.jit(positive)(X)
-    assert caught.value.where is not None
-    assert caught.value.where.function == "positive"
+    assert ", in positive:" in str(caught.value)
