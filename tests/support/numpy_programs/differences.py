@@ -116,6 +116,11 @@ def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any
     return (found == 0) & (expected == 0)
 
 
+def _products(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Products of einsum that NumPy adds to 0, which takes the sign of -0.0."""
+    return (found == 0) & (expected == 0) if step.name == "einsum" else _nowhere(found)
+
+
 def _unsorted(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
     """Places that are looked up among places that are in no order."""
     if step.name not in ("interp", "searchsorted", "digitize"):
@@ -202,6 +207,7 @@ ALLOWED: Mapping[str, Allowed] = {
     "ties": _ties,
     "partitions": _partitions,
     "zeros": _zeros,
+    "products": _products,
     "unsorted": _unsorted,
     "overflow": _overflow,
     "errors by values": _no_value,
