@@ -330,8 +330,8 @@ def bounds_of(op: ir.Operation) -> list[Sequence[_Index]]:
     """Return lower bounds, upper bounds and steps of a parallel loop, numbers or indices."""
     operands = list(op.operands)
     if op.name == "scf.parallel":
-        rank = len(operands) // 3
-        return [operands[:rank], operands[rank : 2 * rank], operands[2 * rank :]]
+        rank = len(op.regions[0].blocks[0].arguments)  # Initial values of reductions follow.
+        return [operands[at : at + rank] for at in range(0, 3 * rank, rank)]
     dynamic = iter(operands)
     return [
         [next(dynamic) if value == _OPEN else value for value in ir.DenseI64ArrayAttr(attribute)]
