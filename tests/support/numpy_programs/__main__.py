@@ -24,6 +24,9 @@ from resources import REPOSITORY
 _AT_ONCE = 100
 """So many programs are run by one process."""
 
+_OUTCOME = "outcome "
+"""The beginning of a line of ours: LAPACK writes to standard output, too."""
+
 
 def program_of(seed: int) -> Program:
     """The program of a seed."""
@@ -47,7 +50,8 @@ def main() -> int:
         return 0
     if given.inside:
         for seed in seeds:
-            print(json.dumps([seed, [asdict(each) for each in outcomes(program_of(seed))]]))
+            steps = [asdict(outcome) for outcome in outcomes(program_of(seed))]
+            print(_OUTCOME + json.dumps([seed, steps]))
             sys.stdout.flush()
         return 0
     start = time.monotonic()
@@ -85,8 +89,9 @@ def _part(seeds: range) -> list[tuple[int, dict[str, Any]]]:
             # No program comes twice: to keep its code would be for nothing.
             env={**os.environ, "LINALG_EXT_CACHE_DIR": "off"},
         )
-        for line in ran.stdout.splitlines():
-            seed, steps = json.loads(line)
+        lines = [line for line in ran.stdout.splitlines() if line.startswith(_OUTCOME)]
+        for line in lines:
+            seed, steps = json.loads(line.removeprefix(_OUTCOME))
             found += [(seed, each) for each in steps]
             next_seed = seed + 1
         if next_seed < seeds.stop:
