@@ -159,3 +159,9 @@ def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
 def test_the_least_type_of_a_scalar_is_not_known() -> None:
     with pytest.raises(TraceError, match="depends on its number"):
         lx.jit(lambda x: x * np.ones(1, np.min_scalar_type(x)))(np.int64(3))
+
+
+def test_types_without_a_common_one_are_refused() -> None:
+    x, y = np.ones(2, np.int64), np.ones(2, ml_dtypes.bfloat16)
+    with pytest.raises(DTypeError, match="could not be promoted"):
+        lx.jit(lambda x, y: x.astype(np.result_type(x, y)))(x, y)

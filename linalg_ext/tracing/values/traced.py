@@ -237,6 +237,10 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         normal_axis(axis, self.ndim, "partition")
         self.become(xp.partition(self, kth, axis, **options))
 
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """`numpy.ndarray.put`."""
+        xp.put(self, indices, values, mode)
+
     def compress(self, condition: Any, axis: Any = None) -> Traced:
         """`numpy.compress`."""
         return xp.compress(condition, self, axis)
@@ -303,7 +307,7 @@ def _method(name: str, function: Any) -> Any:
 for _name in (
     *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
     *("argsort", "ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal"),
-    *("trace", "argpartition", "searchsorted", "nonzero", "put"),
+    *("trace", "argpartition", "searchsorted", "nonzero"),
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 
