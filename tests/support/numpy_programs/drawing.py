@@ -21,8 +21,8 @@ from numpy_programs.arrays import DTYPES, Choose, dtype_of
 from numpy_programs.program import Program, Step, flat, named
 
 _MOST_ELEMENTS = 60_000
-_NO_STEPS = ("item", "tolist", "fill")
-"""The first two give numbers, which no traced value has; the last one nothing: see `_writer`."""
+_NO_STEPS = ("item", "tolist", "fill", "partition", "put")
+"""The first two give numbers, which no traced value has; the others nothing: see `_writer`."""
 
 
 def _full_name(function: Any) -> str:
