@@ -56,10 +56,25 @@ def shorten_lifetimes(module: ir.Operation) -> Report:
             continue
         readers = [place for place in places if place != frees[0]]
         if readers:
-            frees[0].move_after(last_of(readers))
+            frees[0].move_after(_end_of(last_of(readers)))
         _sink(allocation)
         report.changed[allocation.name] += 1
     return report
+
+
+def _end_of(reader: Any) -> Any:
+    """Return the op after which memory that an op reads last may be freed.
+
+    LLVM folds a masked load into the select that reads it, though memory is freed between the two.
+    """
+    if reader.name not in _LOADS:
+        return reader
+    users = (use.owner.operation for use in reader.results[0].uses)
+    selects = (op for op in users if op.name == "arith.select" and op.block == reader.block)
+    return last_of([reader, *selects])
+
+
+_LOADS = frozenset({"vector.maskedload", "vector.load", "memref.load"})
 
 
 def _sink(op: Any) -> None:

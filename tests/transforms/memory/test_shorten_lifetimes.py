@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
+import linalg_ext as lx
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import shorten_lifetimes as file
 
@@ -93,3 +97,36 @@ def test_it_is_free_early(case: str) -> None:
 @pytest.mark.parametrize("case", KEPT)
 def test_it_is_free_late(case: str) -> None:
     assert freed_at_end(KEPT[case])
+
+
+MASKED = """
+func.func @f(%n: index, %x: vector<8xf32>) -> vector<8xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %a = memref.alloc() : memref<8xf32>
+  %m = vector.create_mask %n : vector<8xi1>
+  vector.maskedstore %a[%c0], %m, %x : memref<8xf32>, vector<8xi1>, vector<8xf32>
+  %l = vector.maskedload %a[%c0], %m, %zero
+    : memref<8xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
+  %s = arith.select %m, %l, %x : vector<8xi1>, vector<8xf32>
+  %r = arith.addf %s, %x : vector<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  return %r : vector<8xf32>
+}"""
+
+
+def test_a_select_of_what_is_read_comes_before_the_end() -> None:
+    module = Module.parse(MASKED, trusted=True)
+    assert file.shorten_lifetimes(module)
+    names = re.findall(r"(arith\.select|memref\.dealloc|arith\.addf)", str(module))
+    assert names == ["arith.select", "memref.dealloc", "arith.addf"]
+
+
+def test_running_sums_of_open_rows_read_no_memory_that_is_free() -> None:
+    sums = lx.jit(lambda x: np.cumsum(np.diff(x)), dynamic=True)
+    for _ in range(20):
+        for count in range(2, 12):
+            x = 1.5 * np.arange(1, count + 1)
+            np.testing.assert_array_equal(sums(x), np.cumsum(np.diff(x)))
+            for length in (count, count + 1, 12):
+                sums(1e50 * np.arange(length))
