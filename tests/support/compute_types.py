@@ -56,12 +56,6 @@ class Stated:
             )
         )
 
-    def reference_per_iteration(self) -> list[Array]:
-        """The outputs by the oracle, rounded at every step."""
-        definition = self.form().at_every_point()
-        result = definition.reference(*self._inputs(), init=self._before())
-        return list(result) if isinstance(result, tuple) else [result]
-
     def reference_without(self) -> list[Array]:
         """The outputs by the oracle where nobody says what to compute in."""
         return self.case.reference()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from fuzz.seeds import seeds
 
 _TOKEN = re.compile(r"\s+|[%@#!^]?[\w$.]+|->|.", re.DOTALL)
-_VALUE = re.compile(r"%\w+")
 _NUMBER = re.compile(r"-?\d+")
 _TYPE = re.compile(r"\b(?:[if]\d+|bf16|index|f8\w+|(?:tensor|memref|vector)<[^<>]*>)")
 _OP = re.compile(

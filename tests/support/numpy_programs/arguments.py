@@ -556,7 +556,6 @@ BY_NAME: Mapping[str, Callable[[Scene, Given], Any]] = {
 }
 """How a parameter is drawn, by its name."""
 
-_REDUCED = ("mean", "var", "std", "sum", "prod", "max", "min", "any", "all")
 BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = {
     "reshape": {"shape": _shape_of_as_many, "order": _one_of("F")},
     "broadcast_to": {"shape": _wide_shape},
