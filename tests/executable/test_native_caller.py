@@ -79,7 +79,7 @@ def test_no_reference_is_lost_or_kept(add: Any) -> None:
     after = [sys.getrefcount(each) for each in watched]
     assert after == before
     # Others have references to None, too, and drop them; a call that lost one would lose 25,000.
-    assert abs(sys.getrefcount(None) - none) < 5_000
+    assert abs(sys.getrefcount(None) - none) < 12_500
 
 
 def test_a_kernel_and_its_code_go_when_nobody_holds_them() -> None:

@@ -55,6 +55,8 @@ def test_gradients(edge_order: Any) -> None:
         X,
     )
     check(lambda x: np.gradient(x, edge_order=edge_order), random(4, 6, dtype=np.int32))
+    flat = lx.jit(lambda x: np.gradient(x, edge_order=edge_order))(np.full(5, 3.0))
+    assert not np.signbit(flat).any()  # a sum that is 0 has no sign, at either edge
 
 
 def test_differences_and_phases() -> None:

@@ -146,20 +146,22 @@ def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
         first = (rows[1:2] - rows[:1]) / width(None, 1)
         last = (rows[-1:] - rows[-2:-1]) / width(-1, None)
     else:
-        first = _edge(rows[:1], rows[1:2], rows[2:3], width(None, 1), width(1, 2))
-        last = -_edge(rows[-1:], rows[-2:-1], rows[-3:-2], width(-1, None), width(-2, -1))
+        edge, near, far = _edge_weights(width(None, 1), width(1, 2))
+        first = edge * rows[:1] + near * rows[1:2] + far * rows[2:3]
+        edge, near, far = _edge_weights(-width(-1, None), -width(-2, -1))
+        last = far * rows[-3:-2] + near * rows[-2:-1] + edge * rows[-1:]
     slopes = xp.concatenate([first, middle, last], 0)
     return xp.moveaxis(cast_to(slopes, value.dtype), 0, axis)
 
 
-def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
-    """Return the slope at the first of three places, of the parabola through them."""
+def _edge_weights(near: Any, far: Any) -> tuple[Any, Any, Any]:
+    """Return the weights of three values in the slope at the first, of the parabola through them.
+
+    Args:
+        near, far: the signed distances from the first place to the second, and on to the third
+    """
     whole = near + far
-    return (
-        -(2.0 * near + far) / (near * whole) * x
-        + whole / (near * far) * y
-        - near / (far * whole) * z
-    )
+    return -(2.0 * near + far) / (near * whole), whole / (near * far), -near / (far * whole)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
