@@ -13,9 +13,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import opt_einsum
 import pytest
 from opt_einsum.backends import dispatch
 
@@ -53,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", default="auto", choices=["auto", "kernel"])
     parser.add_argument("rest", nargs="*", help="arguments of pytest's")
     given = parser.parse_args(arguments)
-    words = ["-c", os.devnull, "-q", "-p", "no:cacheprovider", "--pyargs", "opt_einsum"]
+    # Names of tests begin at the root, wherever the package is installed.
+    root = Path(opt_einsum.__file__).parent
+    words = ["-c", os.devnull, "--rootdir", str(root), "-q", "-p", "no:cacheprovider", str(root)]
     deselected = _DESELECTED + (_DESELECTED_WITH_NUMPY if given.backend == "auto" else ())
     words += [f"--deselect={test}" for test in deselected]
     with lx.options(backend=given.backend):
