@@ -17,10 +17,9 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.tracing.functions import creation
-from linalg_ext.tracing.functions.concatenation import stack
 from linalg_ext.tracing.patching import Place, Replacements, is_call_of, package_of
 from linalg_ext.tracing.values.containers import leaves_of, mapped
-from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
+from linalg_ext.tracing.values.conversion import as_traced, cast_to, common_dtype, holds_traced
 from linalg_ext.tracing.values.sizes import Size
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, View, xp
@@ -181,18 +180,12 @@ def wrapped(value: Any) -> Any:
 
 
 def _array(value: Any, dtype: Any = None, **options: Any) -> Traced:
-    array = _assembled(value)
+    array = as_traced(value)
     array = cast_to(array, array.dtype if dtype is None else dtype).apart()
     array.is_array = True
     for _ in range(options.get("ndmin", 0) - array.ndim):
         array = array[None].apart()
     return array
-
-
-def _assembled(value: Any) -> Traced:
-    if isinstance(value, list | tuple):
-        return stack(arrays_of(*map(_assembled, value)))
-    return as_traced(value)
 
 
 def _as_array(value: Any, dtype: Any = None, **options: Any) -> Traced:
@@ -276,9 +269,33 @@ def _joining(original: Any) -> Any:
     return concatenate
 
 
+@lru_cache(maxsize=64)
+def _of_list(original: Any) -> Any:
+    """Return a function of NumPy's for the time of a trace: NumPy asks no list about its items."""
+
+    def array(value: Any) -> Any:
+        return as_traced(value) if holds_traced(value) else value
+
+    @wraps(original)
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        return original(*map(array, arguments), **{k: array(v) for k, v in keywords.items()})
+
+    return called
+
+
+_OF_LISTS = (
+    "all any argmax argmin argsort average cumprod cumsum diff max mean median min nanmax nanmean "
+    "nanmedian nanmin nanstd nansum nanvar prod ptp sort std sum var"
+)
+"""Functions that are called on lists of numbers: `np.max([x.max(), y.max()])`."""
+
+
 def _places() -> Iterator[Place]:
     for name in MAKERS:
         yield np, name, _replacement
+    for name in _OF_LISTS.split():
+        yield np, name, _of_list
+    yield np.linalg, "norm", _of_list
     yield np, "concatenate", _joining
     yield from joiners()
 

@@ -181,6 +181,24 @@ def test_arrays_of_traced_values_are_made_by_numpys_names() -> None:
     assert lx.jit(lambda x: x + np.zeros(x.shape), dynamic=True)(X).shape == (3, 4)
 
 
+def test_a_list_of_traced_values_is_an_array_where_numpy_takes_one() -> None:
+    check(
+        lambda x, w: (
+            np.max([x.max(), w[0].sum(), 2]),
+            np.mean(a=[[x[0], x[1]], [x[2], x[0] + 1]], axis=0),
+            np.linalg.norm([x[0, 0], w[1, 0]]),
+            [x[0], x[1]] @ w,
+            w + [x[0, 0], 1],
+            np.multiply.outer([x[0, 0], x[1, 1]], x[2]),
+            np.where(w > 0, [x[0, 0], x[1, 1]], 0),
+            np.clip([x[0], x[1]], 0.5, x[2, 3]),
+        ),
+        X,
+        X.reshape(4, 3)[:, 1:] - 4,
+    )
+    check(lambda values: np.sum(values) + np.argmax(values), [1.0, 3.0, 2.0])
+
+
 def _into_argument(x: Any) -> Any:
     x[0] = 1
     return x

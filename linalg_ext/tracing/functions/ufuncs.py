@@ -18,7 +18,13 @@ from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.linear_algebra import record_product
 from linalg_ext.tracing.functions.reductions import UFUNCS as REDUCTIONS
 from linalg_ext.tracing.functions.reductions import accumulate, reduce_by
-from linalg_ext.tracing.values.conversion import as_traced, cast_to, kind_for_numpy, operand
+from linalg_ext.tracing.values.conversion import (
+    as_traced,
+    cast_to,
+    holds_traced,
+    kind_for_numpy,
+    operand,
+)
 from linalg_ext.tracing.values.elements import BOOL, INT64, Element, apply, as_dtype, constant
 from linalg_ext.tracing.values.emission import Body, demand, pointwise
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace, xp
@@ -134,7 +140,10 @@ def record_ufunc(
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":
         left, right = (
-            value if isinstance(value, Traced) else np.asarray(value) for value in inputs
+            as_traced(value)
+            if isinstance(value, Traced) or holds_traced(value)
+            else np.asarray(value)
+            for value in inputs
         )
         return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
     if method in ("reduce", "accumulate", "reduceat") and ufunc.nin == 2:

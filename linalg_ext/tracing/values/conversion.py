@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from linalg_ext.tracing.values.emission import full, structured
 from linalg_ext.tracing.values.sizes import Shape, Size
 from linalg_ext.tracing.values.tensor_ops import empty
 from linalg_ext.tracing.values.trace import at_users_line
-from linalg_ext.tracing.values.traced import Number, Traced, current_trace
+from linalg_ext.tracing.values.traced import Number, Traced, current_trace, xp
 from linalg_ext.utils.hooks import is_dask
 
 SMALL = 64
@@ -51,6 +51,8 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             number = arith.IndexCastOp(element_type(INT64), trace.value(value)).result
             kind = ir.RankedTensorType.get([], number.type)
             return Traced(tensor.FromElementsOp(kind, [number]).result, INT64, (), weak=int)
+    if holds_traced(value):
+        return cast(Traced, xp.stack(arrays_of(*value)))
     array = as_constant(value, dtype)
     with at_users_line():
         element = element_type(array.dtype)
@@ -60,6 +62,13 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             return Traced(tensor.FromElementsOp(kind, [scalar]).result, array.dtype, ())
         formula = _computed(array)
         return _written(array, element) if formula is None else formula
+
+
+def holds_traced(value: Any) -> bool:
+    """Return True for a list or a tuple, nested or not, with a traced value in it."""
+    return isinstance(value, list | tuple) and any(
+        isinstance(item, Traced | Size) or holds_traced(item) for item in value
+    )
 
 
 def as_constant(value: Any, dtype: DType | None = None) -> Array:
@@ -242,7 +251,7 @@ def kind_for_numpy(value: Any) -> Any:
         return int
     if type(value) in (int, float, complex):
         return type(value)
-    return as_constant(value).dtype
+    return as_traced(value).dtype if holds_traced(value) else as_constant(value).dtype
 
 
 def common_dtype(name: str, values: Sequence[Any]) -> DType:
@@ -281,7 +290,7 @@ def operand(value: Any, dtype: DType) -> Traced | Number:
     Raises:
         DTypeError: a Python number does not fit the dtype.
     """
-    if isinstance(value, Traced | Size):
+    if isinstance(value, Traced | Size) or holds_traced(value):
         return as_traced(value)
     array = as_constant(value, dtype)
     if array.ndim == 0:
