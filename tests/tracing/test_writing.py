@@ -188,7 +188,7 @@ def test_a_list_of_traced_values_is_an_array_where_numpy_takes_one() -> None:
             np.mean(a=[[x[0], x[1]], [x[2], x[0] + 1]], axis=0),
             np.linalg.norm([x[0, 0], w[1, 0]]),
             [x[0], x[1]] @ w,
-            w + [x[0, 0], 1],
+            w - [x[0, 0], 1],
             np.multiply.outer([x[0, 0], x[1, 1]], x[2]),
             np.where(w > 0, [x[0, 0], x[1, 1]], 0),
             np.clip([x[0], x[1]], 0.5, x[2, 3]),
