@@ -67,9 +67,9 @@ def _exported(subject: Subject) -> str:
 
 def _open(subject: Subject) -> str:
     """`lx.from_torch` with an open batch, where the model lets it be; called with two others."""
-    count = subject.inputs[0].shape[0]
-    if not subject.batch or count == 1:
+    if not subject.batch or subject.inputs[0].shape[0] == 1:
         return "no batch"
+    count = subject.inputs[0].shape[0]
     is_batch = [each.dim() > 0 and each.shape[0] == count for each in subject.inputs]
     auto = torch.export.Dim.AUTO
     shapes: Any = tuple({0: auto} if each else {} for each in is_batch)
@@ -91,9 +91,9 @@ def _open(subject: Subject) -> str:
 def _nested(subject: Subject, shapes: tuple[Any, ...]) -> Any:
     """What says which dimensions are open, in the form of the parameters of `forward`."""
     kinds = [each.kind for each in inspect.signature(subject.model.forward).parameters.values()]
-    if kinds[-1] is not inspect.Parameter.VAR_POSITIONAL:
-        return shapes
     named = len(kinds) - 1
+    if kinds[-1] is not inspect.Parameter.VAR_POSITIONAL or len(shapes) <= named:
+        return shapes
     return (*shapes[:named], shapes[named:])
 
 
