@@ -65,9 +65,8 @@ def rows(driver: Chrome, pane: int, kind: str = "row") -> list[str]:
 
 def stage(driver: Chrome, name: str) -> None:
     keys(driver, "s")
-    for button in driver.find_elements("css selector", "#stage-tabs button"):
-        if button.text.split()[0] == name:
-            button.click()
+    buttons = driver.find_elements("css selector", "#stage-tabs button")
+    next(button for button in buttons if button.text.split()[0] == name).click()
 
 
 def test_it_opens_with_plans_times_and_loops(reader: Chrome) -> None:
