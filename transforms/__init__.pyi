@@ -73,6 +73,7 @@ from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline
 from linalg_ext.transforms.fusion.inline_outlined import inline_outlined as inline_outlined
 from linalg_ext.transforms.schedules.tile import interchange as interchange
 from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functions as keep_shared_functions
+from linalg_ext.transforms.checks.legalize_constants import legalize_constants as legalize_constants
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.codegen.vectorization.linearize_sums import linearize_sums as linearize_sums
 from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls as link_library_calls
@@ -136,7 +137,6 @@ from linalg_ext.transforms.schedules.whole_modules import propagate_packs as pro
 from linalg_ext.transforms.loop_raising.raise_loops import raise_loops as raise_loops
 from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_variants as raise_matmul_variants
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
-from linalg_ext.transforms.checks.refuse_constants import refuse_constants as refuse_constants
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import refuse_untrusted as refuse_untrusted
 from linalg_ext.transforms.gml_st.remove_trivial_subset_loops import remove_trivial_subset_loops as remove_trivial_subset_loops

@@ -11,7 +11,7 @@ PASSES = (
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
     # A constant that was not fused into its readers becomes data in the object file.
-    "linalg-ext-refuse-constants",
+    "linalg-ext-legalize-constants",
     "linalg-ext-link-library-calls",
     "linalg-ext-prepare-deallocation",
     "buffer-deallocation-pipeline",

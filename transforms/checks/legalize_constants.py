@@ -1,6 +1,8 @@
-"""Refuse constants that are too large for code, and resources whose size is not that of their type.
+"""Refuse constants that LLVM cannot hold, and write out resources of complex numbers.
 
-LLVM ends the process over both. A constant that was fused into what reads it is gone by then.
+LLVM ends the process over a constant that is too large for code, and over a resource whose size is
+not that of its type. It has no resources of complex numbers. A constant that was fused into its
+readers is gone by then.
 
 refused:
     memref.global "private" constant @large : memref<100000000000xf32> = dense<1.0>
@@ -12,13 +14,15 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
 from linalg_ext.transforms.analysis.buffers import element_bytes
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
-NAME = "linalg-ext-refuse-constants"
+NAME = "linalg-ext-legalize-constants"
 
 _VALUES = {"arith.constant": "value", "memref.global": "initial_value"}
 _MOST_BYTES = 1 << 30
@@ -32,8 +36,8 @@ _ALIGNMENT_BYTES = 4
 
 
 @module_pass(NAME, on=_VALUES)
-def refuse_constants(module: ir.Operation) -> None:
-    """Refuse constants that LLVM cannot hold.
+def legalize_constants(module: ir.Operation) -> None:
+    """Refuse constants that LLVM cannot hold; write out resources of complex numbers.
 
     Raises:
         LoweringError: there is one; names it, and its sizes.
@@ -53,9 +57,14 @@ def refuse_constants(module: ir.Operation) -> None:
     if resources:
         sizes = _sizes_of_resources(module)
         for op, name in resources:
-            _check_resource(
-                op, ir.ShapedType(op.attributes[_VALUES[op.name]].type), sizes.get(name)
-            )
+            type_ = ir.ShapedType(op.attributes[_VALUES[op.name]].type)
+            if isinstance(type_.element_type, ir.ComplexType):
+                content = _content(op)
+                _check_resource(op, type_, len(content))
+                if content.size:
+                    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(content, type=type_)
+            else:
+                _check_resource(op, type_, sizes.get(name))
 
 
 def _type_of(op: Any) -> Any:
@@ -107,4 +116,11 @@ def _check_resource(op: Any, type_: Any, size: int | None) -> None:
             hint="write the elements one behind the other, and the alignment before them",
         )
     # LLVM divides by the number of elements.
-    op.attributes[_VALUES[op.name]] = ir.Attribute.parse(f"dense<> : {type_}")
+    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(np.empty(0, np.uint8), type=type_)
+
+
+def _content(op: Any) -> np.ndarray[Any, Any]:
+    """Return the bytes of the resource that a constant's elements are."""
+    # The text of an op without a parent ends with its resource.
+    ((_, blob),) = _BLOB.findall(op.clone(ip=False).operation.get_asm())
+    return np.frombuffer(bytes.fromhex(blob)[_ALIGNMENT_BYTES:], np.uint8)

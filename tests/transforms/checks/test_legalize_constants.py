@@ -1,4 +1,4 @@
-"""Constants that end LLVM's process are refused, with their sizes and their place."""
+"""Constants that LLVM cannot hold are refused with sizes and place, or written out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isolated_kernels import isolated
 from linalg_ext.compiler import compile
 from linalg_ext.errors import LoweringError
 from linalg_ext.module import Module
-from linalg_ext.transforms.checks import refuse_constants as file
+from linalg_ext.transforms.checks import legalize_constants as file
 
 ONE = "0000803f"
 
@@ -50,6 +50,16 @@ def test_a_resource_of_its_size(type_: str, elements: str, shape: tuple[int, ...
     np.testing.assert_array_equal(compile(resource(type_, elements))(), np.ones(shape, "f4"))
 
 
+@pytest.mark.parametrize(("kind", "element"), [("c8", "f32"), ("c16", "f64")])
+@pytest.mark.parametrize("size", [0, 1, 3, 20_000])
+def test_a_resource_of_complex_numbers(kind: str, element: str, size: int) -> None:
+    numbers = (np.arange(size) - 1j).astype(kind)
+    text = resource(f"tensor<{size}xcomplex<{element}>>", numbers.tobytes().hex())
+    np.testing.assert_array_equal(compile(text)(), numbers)
+    with pytest.raises(LoweringError, match=f"holds {numbers.nbytes + 4} bytes"):
+        compile(resource(f"tensor<{size}xcomplex<{element}>>", numbers.tobytes().hex() + ONE))
+
+
 @pytest.mark.parametrize(
     ("element", "value", "size"),
     [("f32", "1.0", 400000000000), ("complex<f32>", "(1.0, 2.0)", 800000000000)],
@@ -79,4 +89,4 @@ def test_one_that_is_fused_is_not_written_out() -> None:
 def test_what_is_refused() -> None:
     (example,) = [file.__doc__.partition("refused:")[2]] if file.__doc__ else [""]
     with pytest.raises(LoweringError):
-        file.refuse_constants(Module.parse(example))
+        file.legalize_constants(Module.parse(example))
