@@ -1,6 +1,6 @@
 """Refuse constants that are too large for code, and resources whose size is not that of their type.
 
-LLVM ends the process over both. A constant that was fused into what reads it is gone by then.
+LLVM ends the process over both. A constant that was fused into its reader is gone by then.
 
 refused:
     memref.global "private" constant @large : memref<100000000000xf32> = dense<1.0>

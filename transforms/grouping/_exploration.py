@@ -67,12 +67,12 @@ _NAMED: dict[type[Move], tuple[str, ...]] = {
     Duplicate: ("node", "group"),
     Deduplicate: ("copy", "node"),
 }
-"""The fields of a move that name what is there before it, and whose cost it may change."""
+"""The fields of a move that name items which exist before it, and whose cost it may change."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A state that was reached, and what it costs."""
+    """A state that was reached, and its cost."""
 
     cost: float
     path: Path
@@ -180,10 +180,10 @@ class Exploration:
 
         Raises:
             GroupingError: one of these items does not exist.
-            ArgumentError: it is no move.
+            ArgumentError: it is not a move.
         """
         if type(move) not in _NAMED:
-            raise ArgumentTypeError(f"{move!r} is no move", expected="such as Merge(3, 4)")
+            raise ArgumentTypeError(f"{move!r} is not a move", expected="such as Merge(3, 4)")
         items = set()
         for name in _NAMED[type(move)]:
             value = getattr(move, name)
@@ -193,7 +193,7 @@ class Exploration:
         return items
 
     def make(self, move: Move) -> set[int]:
-        """Make a move; returns what stands outside all groups and was changed by it.
+        """Make a move; returns the items outside all groups that it changed.
 
         Where groups among these should be tiled otherwise now, moves that do so follow; not after
         a move that annotates, or says a tiling.
@@ -316,7 +316,7 @@ def _leaves_tiling(move: Move) -> bool:
 
 
 def _numbered(state: State, move: Move, inverse: Move) -> Move:
-    """Return a move that was made, with the number of what is new in it."""
+    """Return a move that was made, with the numbers of its new items."""
     if isinstance(move, Insert) and isinstance(inverse, Dissolve):
         return replace(move, group=state.item(inverse.group))
     if isinstance(move, Split) and isinstance(inverse, Merge):
@@ -340,7 +340,7 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
     Args:
         state: it is not changed while the moves are taken.
-        items: the groups; what is no group is passed over.
+        items: the groups; other items are passed over.
     """
     pairs: set[tuple[int, int]] = set()
     for item in items:
@@ -358,7 +358,9 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
 
 def neighbours(state: State, group: int) -> list[int]:
-    """The groups that a group reads, that read it, and the nearest that read what it reads."""
+    """The groups that a group reads, that read it, and the nearest that share an operand with
+    it.
+    """
     items: dict[int, None] = {}
     inputs = state.inputs(group)
     for value in inputs:

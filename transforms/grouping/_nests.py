@@ -43,7 +43,7 @@ class Nest:
 
 
 class Members:
-    """The ops of a group, and what they read once views are looked through."""
+    """The ops of a group, and their operands with views looked through."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> fl
         return above
     own = sorted({loop for axis in read.axes for loop in axis})
     if own == list(range(len(own))):
-        return above  # what only later loops lack is computed before them
+        return above  # ops that only later loops lack are computed before them
     return max(1.0, above * user.iterations / work.iterations)
 
 

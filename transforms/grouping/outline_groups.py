@@ -13,12 +13,12 @@ after:
     %r = func.call @linalg_ext_group_0(%x, %e)
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
-`SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have.
-The function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined`
-puts it back, its ops marked. What passes do to its ops meanwhile, they do within the group. A group
-that says `tiling` is tiled here, and what computes its result is fused into the tiles. A group
-inside another is a function of its own where it says `tiling` or `preserve`, and goes the way of
-the other where it does not. What a group cannot have is left in the report.
+`SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have. The
+function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined` puts it
+back, its ops marked. Passes that run meanwhile change its ops within the group. A group that says
+`tiling` is tiled here, and the producers of its result are fused into the tiles. A group inside
+another is a function of its own where it says `tiling` or `preserve`, and goes the way of the other
+where it does not. Annotations that a group cannot have are named in the report.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _is_recreated(value: Any) -> bool:
 
 
 def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
-    """Tile what a function returns; return the obstacles if it cannot be tiled."""
+    """Tile the results of a function; return the obstacles if it cannot be tiled."""
     with ir.InsertionPoint(function):
         spare = function.clone()
     try:
@@ -159,8 +159,8 @@ class ChosenGroup:
         name: of the function that it is meanwhile.
         label: its name for people.
         ops: how many of each name it holds.
-        asked: what it says besides its label.
-        obstacles: what of that it cannot have, and why.
+        asked: its annotations besides its label.
+        obstacles: the annotations that it cannot have, with reasons.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Make functions internal that no other code calls, and drop what the entry does not use.
+"""Make functions internal that no other code calls, and drop those that the entry does not use.
 
 An entry takes each buffer as a pointer, an offset, sizes and strides. These are a thousand values
 for a model with a hundred parameters, and the entry uses only the pointers. Its C interface alone

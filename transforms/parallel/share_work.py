@@ -472,7 +472,7 @@ class _SliceWriter:
         if not axes:
             return operand
         ((axis, factor),) = axes
-        # One view for all ops: what one fills and another adds to is seen to be the same.
+        # One view for all ops: a tensor that one fills and another adds to is seen to be the same.
         for whole, known_axis, known_factor, part in views:
             if whole == operand and (known_axis, known_factor) == (axis, factor):
                 return part

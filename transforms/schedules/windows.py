@@ -162,7 +162,7 @@ class _Slice:
 
 
 def check_layouts(op: ir.Operation, step: str) -> None:
-    """Raise `ScheduleError` for a buffer whose layout is no strides."""
+    """Raise `ScheduleError` for a buffer whose layout is not a list of strides."""
     for number, value in enumerate(op.operands):
         if isinstance(value.type, ir.MemRefType) and not is_view(value.type):
             raise refusal(
@@ -290,7 +290,7 @@ class _Nest:
     def _slice(self, value: ir.Value, map_: AffineMap, position: Mapping[str, Number]) -> _Slice:
         axes = axes_at(map_, position)
         if axes is None:
-            raise ValueError(f"{map_} at {dict(position)} is no slice")
+            raise ValueError(f"{map_} at {dict(position)} is not a slice")
         if not isinstance(value.type, ir.ShapedType):
             return _Slice(value, (), (), True)
         sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
@@ -425,7 +425,7 @@ def is_plain(map_: AffineMap) -> bool:
 
 
 def axes_at(map_: AffineMap, position: Mapping[str, Number]) -> list[Axis] | None:
-    """Return the axes of the slice that is read at a position; None where it is no slice."""
+    """Return the axes of the slice that is read at a position; None where it is not a slice."""
     axes = [_axis(index, position) for index in map_.results]
     read = [axis for axis in axes if axis is not None]
     dims = [axis.dim for axis in read if axis.dim is not None]

@@ -231,7 +231,7 @@ def read_payload(
         operands = [values.get(value, constant_text(value)) for value in inner.operands]
         known_operands = tuple(operand for operand in operands if operand is not None)
         if len(known_operands) < len(operands):
-            return f"{inner.name} reads what is not given"
+            return f"{inner.name} reads a value from outside"
         types = tuple(str(value.type) for value in inner.operands)
         element = str(inner.results[0].type)
         steps.append(Step(inner.name, attributes_text(inner), known_operands, types, element))

@@ -192,7 +192,7 @@ class Writer:
 
     @contextmanager
     def when_below(self, index: Index, limit: Index | None) -> Iterator[None]:
-        """Write the lines of the `with` block for an index below a limit; None is no limit."""
+        """Write the lines of the `with` block for an index below a limit; None means no limit."""
         if limit is None:
             yield
             return

@@ -105,7 +105,7 @@ def is_contraction(op: Any) -> bool:
     if len(op.operands) != 3 or len(op.results) != 1:
         return False
     if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
-        return False  # a scalar is no operand of a matrix product
+        return False  # a scalar is not an operand of a matrix product
     contraction = contraction_in(op)
     return contraction is not None and bool(contraction.contracted) and not contraction.lone
 

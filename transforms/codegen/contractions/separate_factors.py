@@ -37,7 +37,7 @@ after:
     } -> tensor<8x7xf32>
 
 Such sums are written by users, and made by upstream's fusion. The work is repeated for each row or
-column, and the product is no contraction. The result is the same to the last bit.
+column, and the product is not a contraction. The result is the same to the last bit.
 """
 
 from __future__ import annotations

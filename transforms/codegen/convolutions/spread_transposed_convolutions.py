@@ -47,8 +47,8 @@ after:
 
 As one op, each element of the result asks every tap whether it is met: of S taps in each direction
 S - 1 are not, for a stride of S. Each tap by itself is a plain contraction, and nothing is asked.
-Where the taps are a multiple of the stride, S of them in a direction are one contraction: what they
-write lies side by side.
+Where the taps are a multiple of the stride, S of them in a direction are one contraction: their
+results lie side by side.
 
 Conditions are not judged by their form: they are computed for every position.
 """
@@ -405,7 +405,7 @@ class Conditions:
 
     @classmethod
     def of(cls, op: Any, sizes: Mapping[str, int]) -> Conditions | str:
-        """Return the conditions in the body of an op, or why it is no sum under conditions."""
+        """Return the conditions in the body of an op, or why it is not a sum under conditions."""
         step = conditional_step(op)
         if isinstance(step, str):
             return step

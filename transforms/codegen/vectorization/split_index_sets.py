@@ -27,7 +27,7 @@ after:
       linalg.yield %a : f32
     }
 
-What the body asks about its position is answered in each part, and what is not read there is no
+Conditions on the position are decided in each part, and a tensor that is not read there is no
 operand of it: of two vectors one after the other, each part copies one. Source: index-set
 splitting; R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, 5.7.
 """
