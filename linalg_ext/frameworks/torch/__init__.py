@@ -6,12 +6,12 @@
 
 A model is exported as a graph of ATen ops (torch.export, or torch.compile's own tracing), which
 torch-mlir's importer turns into linalg on tensors. Parameters are arguments of the kernel: it holds
-views of the model's own tensors, so that what changes them in place changes both.
+views of the model's own tensors, so that a change in place changes both.
 
 An op that does not come through is an error that names the line of the model, or is left to PyTorch
 where the caller allows that: the graph is then cut around it.
 
-A model that was compiled once is found again, by what it computes, before it is exported.
+A model that was compiled once is found again, by its computation, before it is exported.
 
 model            `lx.from_torch`
 backend          `torch.compile(model, backend="linalg_ext")`

@@ -252,7 +252,7 @@ class Twins:
         """Return the twin of a tensor, the same one each time.
 
         Raises:
-            NoKey: it is no plain tensor in this machine's memory.
+            NoKey: it is not a plain tensor in this machine's memory.
         """
         _, twin = self._known.get(id(tensor), (None, None))
         if twin is None:

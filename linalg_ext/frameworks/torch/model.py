@@ -89,9 +89,9 @@ def from_torch(
     is_class = isinstance(model, type)
     if is_class or not (is_program or callable(model)):
         raise ArgumentError(
-            f"the class {model.__name__} is no model"
+            f"the class {model.__name__} is not a model"
             if is_class
-            else f"a {type(model).__name__} is no model",
+            else f"a {type(model).__name__} is not a model",
             expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
             hint=f"make one: {model.__name__}(...)" if is_class else None,
         )

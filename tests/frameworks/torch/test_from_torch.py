@@ -175,8 +175,8 @@ def test_indices_out_of_bounds_are_found() -> None:
 @pytest.mark.parametrize(
     ("model", "inputs", "message"),
     [
-        (3, (), "a int is no model"),
-        (torch.nn.ReLU, (torch.ones(3),), "the class ReLU is no model\n.*\n.*ReLU"),
+        (3, (), "a int is not a model"),
+        (torch.nn.ReLU, (torch.ones(3),), "the class ReLU is not a model\n.*\n.*ReLU"),
         (torch.nn.ReLU(), 3, "example_inputs is a int"),
         (torch.nn.ReLU(), (np.ones(3),), "example input 0 is an array.*\n.*\n.*\n.*from_numpy"),
         (
