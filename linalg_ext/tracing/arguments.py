@@ -127,14 +127,14 @@ class Binding:
     def in_order(
         self, count: int, names: Sequence[str], values: Mapping[str, Expected | None]
     ) -> list[Expected | None]:
-        """Return what native code expects of the arguments of a call, positional ones first.
+        """Return the types that native code expects of a call's arguments, positional ones first.
 
         Args:
             count, names: of the call.
             values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
-            What each argument must be; None if unknown.
+            The type of each argument; None if unknown.
         """
         numbers = {name: count + at for at, name in enumerate(names)}
         expectations: list[Expected | None] = [None] * (count + len(names))

@@ -227,7 +227,9 @@ _OF_SIZES: Mapping[str, Callable[..., Traced]] = {
     "asfortranarray": _as_array,
     "ascontiguousarray": _in_rows,
 }
-"""Functions that ask no argument what to do: their records of traced values and open sizes."""
+"""Functions that do not dispatch on their arguments: their records of traced values and open
+sizes.
+"""
 
 _OTHERS = ("zeros_like", "ones_like", "empty_like", "full_like", "copy", "linspace")
 

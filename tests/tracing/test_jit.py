@@ -173,7 +173,7 @@ def test_one_kernel_for_each_set_of_shapes() -> None:
     for shape in ((2,), (2,), (3,), (2,)):
         function(random(*shape))
     assert traces == [(2,), (3,)]
-    assert repr(function) == "<jit function, 2 kernel(s)>"
+    assert repr(function) == "<jit function, 2 kernels>"
 
 
 def test_many_threads_compile_once() -> None:

@@ -1,7 +1,7 @@
 """`x[...]` of a traced value, and elements at places: take, take_along_axis, sliding_window_view.
 
 An index is of integers, slices, None and `...`, and of arrays of integers, as NumPy's. `x[mask]` of
-a traced mask is what it selects, whose number only a call tells.
+a traced mask is a selection, whose number of elements only a call tells.
 
 x[x < 0] *= -1              # what becomes of them is computed everywhere, and written there
 y = x[x > 0].sum()          # reductions leave the others out
@@ -331,7 +331,7 @@ class Selection(NDArrayOperatorsMixin):
         return self.value.dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Compute everywhere, with numbers and with what an equal mask selects."""
+        """Compute everywhere, with numbers and with selections by an equal mask."""
         out = keywords.pop("out", None)
         is_other = any(
             not isinstance(operand, Selection) and np.ndim(operand) for operand in inputs
@@ -345,7 +345,7 @@ class Selection(NDArrayOperatorsMixin):
         return Selection(ufunc(*values, **keywords), self.mask)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        """Reduce what is selected: sums, means, extrema."""
+        """Reduce the selected elements: sums, means, extrema."""
         name = function.__name__
         if name not in (*_REDUCTIONS, *_EXTREMA) or arguments != (self,) or keywords:
             self.refuse(f"numpy.{name}")
@@ -367,7 +367,7 @@ class Selection(NDArrayOperatorsMixin):
         return other.value
 
     def refuse(self, operation: str, line: SourceLocation | None = None) -> NoReturn:
-        """Raise the TraceError for what needs the number of the elements."""
+        """Raise the TraceError for a function that needs the number of the elements."""
         raise TraceError(
             f"{operation} of x[mask]: how many elements a traced mask selects is not known",
             where=line or caller_location(),

@@ -123,7 +123,7 @@ def record_ufunc(
     """Record a call of a ufunc or of one of its methods.
 
     Raises:
-        TraceError: it cannot be recorded; the message names what is nearest.
+        TraceError: it cannot be recorded; the message names the nearest.
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
@@ -195,7 +195,7 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
         # NumPy raises where it meets one.
         demand(xp.all(as_traced(inputs[1]) >= 0), _NO_NEGATIVE_POWERS)
     if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
-        # The result is of the dtype that the exponent leads to, though it is no operand.
+        # The result is of the dtype that the exponent leads to, though it is not an operand.
         return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
     if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
         holds, other = decided

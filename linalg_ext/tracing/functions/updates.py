@@ -49,7 +49,7 @@ def replaced(before: Any, new: Any) -> Any:
 
 
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-    """Record an array of which one part is `combine` of what is there and of other values."""
+    """Record an array of which one part is `combine` of its elements and of other values."""
     values = fitted(values, value.dtype)
     listed = index if isinstance(index, tuple) else (index,)
     masks = [item for item in listed if _is_mask(item)]
@@ -282,7 +282,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _like(name: str, mask: Any, target: Traced) -> Traced:
-    """Return a mask in the shape of what is written, which has as many elements."""
+    """Return a mask in the shape of the written array, which has as many elements."""
     flags = cast_to(mask, bool)
     if not current_trace().agree(flags.size, target.size, f"{name} by a mask"):
         raise ShapeError(
@@ -330,4 +330,6 @@ WRITERS: Mapping[Any, Callable[..., None]] = {
     np.fill_diagonal: fill_diagonal,
     np.put_along_axis: put_along_axis,
 }
-"""NumPy's functions that give nothing, and the records of what they do to their first argument."""
+"""NumPy's functions without a result, and the functions that record their change of the first
+argument.
+"""
