@@ -147,7 +147,7 @@ class Rule(ABC):
         """Build the op on a part of the domain, at the current insertion point.
 
         Returns:
-            What it gives for each result: a tensor of the shape of `part_of_result`.
+            The value for each result: a tensor of the shape of `part_of_result`.
 
         Raises:
             Unserved: it has no exact answer; nothing was operands_on_parts then.
@@ -201,7 +201,7 @@ class Rule(ABC):
         return result_part
 
     def result_sizes(self, number: int = 0) -> tuple[Number, ...]:
-        """The sizes of a result, from what the op is given."""
+        """The sizes of a result, from the op's operands."""
         return self.part_of_result(self.domain.all, number).sizes
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
@@ -248,7 +248,7 @@ def demand(
     equal: Iterable[Pair],
     at_most: Iterable[Pair],
 ) -> None:
-    """Assert at the insertion point what is not known already of sizes.
+    """Assert at the insertion point the facts on sizes that are not known already.
 
     An op on whole tensors asserts that its sizes fit where it is lowered. Parts fit by
     construction, so the requirement on the whole needs an assertion of its own.
