@@ -1,7 +1,6 @@
 """The sizes of tensors as numbers, from where the tensors come rather than from the tensors.
 
-A size that is taken from what a result was made of outlives the op that made it: fusion can then
-let go of the op.
+A size that is taken from an op's operands outlives the op: fusion can then let go of the op.
 """
 
 from __future__ import annotations
@@ -66,7 +65,8 @@ def size_of(value: ir.Value, axis: int) -> Number:
 
 
 def by_origin(number: Number) -> Number:
-    """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
+    """The number by the sizes of the values that all else is computed from, in the place of ops
+    that ask for sizes.
 
     Two sizes that come from one tensor are then equal, by whatever way they were read.
     """
@@ -225,7 +225,7 @@ _RESULT_SIZES: dict[str, ResultSize] = {}
 
 
 def add_result_sizes(op_name: str, size: ResultSize) -> None:
-    """Add an op of a dialect above: the sizes of its results by what it is given."""
+    """Add an op of a dialect above: the sizes of its results from its operands."""
     _RESULT_SIZES[op_name] = size
 
 
