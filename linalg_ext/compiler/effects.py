@@ -13,7 +13,7 @@ from linalg_ext.transforms.analysis.buffers import may_write, uses_of
 
 _OF_CALLERS = frozenset(
     {
-        "func.return",  # what is returned is a copy
+        "func.return",  # the result is a copy
         "memref.dealloc",  # the caller's memory is the caller's: deallocations are dropped
     }
 )

@@ -51,7 +51,7 @@ def compile_copy(
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
     key: str | None,
 ) -> Kernel:
-    """`compile` of a copy of a module; `key` is what the kernel is kept under, if that is known."""
+    """`compile` of a copy of a module; `key` is the kernel's key in the cache, if known."""
     with borrowed_context() as loan:
         own = own_copy(module, trusted=trusted, context=loan.context)
         if not trusted:
@@ -159,7 +159,7 @@ def compile_in_place(
     if target != host():
         _add_portable_call(work, wrapped.symbol, target)
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
-    # Looking the entry up is what makes LLVM generate the code.
+    # The look-up of the entry makes LLVM generate the code.
     engine.function(wrapped.symbol)
     explanation = explained(str(signature), target, reports, written, is_shared=shared is not None)
     kernel = Kernel(
@@ -190,7 +190,7 @@ def compile_in_place(
 
 
 def _log(kernel: Kernel) -> None:
-    """Tell what was compiled, and what of it takes a slower way."""
+    """Log the kernel, and the parts of it that take a slower way."""
     compiled = logger("compile")
     if compiled.isEnabledFor(logging.INFO):
         compiled.info("%s", repr(kernel))
@@ -206,7 +206,7 @@ def _is_registered(name: str) -> bool:
 
 
 def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:
-    """Give the entry of a module the groups that are searched for; what came out.
+    """Give the entry of a module the groups that are searched for; the result.
 
     Raises:
         ArgumentError: it cannot be searched.
@@ -281,7 +281,7 @@ def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
         }
 
     The engine makes such a function too, but for the machine that it runs on, with instructions
-    that the target may lack; and what compiles for another architecture makes none.
+    that the target may lack; and a compilation for another architecture makes none.
     """
     callee = f"_mlir_ciface_{symbol}"
     function: Any = next(
@@ -307,6 +307,6 @@ def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
         llvm.call @{callee}({values}) : ({listed}) -> ()
         llvm.return
       }}"""
-    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    parsed = ir.Module.parse(text, module.context)  # must outlive the ops that are read of it
     with module.context, ir.InsertionPoint(module.body):
         confine(list(parsed.body.operations)[1].operation.clone(), target)

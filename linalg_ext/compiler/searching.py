@@ -23,7 +23,7 @@ def asked_search(value: object) -> Search | None:
         ArgumentError: the value is not a known one.
     """
     if value is False:
-        return None  # so as not to load what is not needed
+        return None  # so that unneeded modules are not loaded
     from linalg_ext.transforms.grouping import Search
 
     return Search.of(value)
@@ -31,9 +31,9 @@ def asked_search(value: object) -> Search | None:
 
 @contextmanager
 def searching(asked: Search | None) -> Iterator[None]:
-    """Have what is compiled inside the `with` block searched for groups; None: as it was.
+    """Have modules that are compiled inside the `with` block searched for groups; None: as it was.
 
-    Kernels are kept under what was asked for; under a strategy of the user's own none are.
+    Kernels are kept under the options of the search; under a strategy of the user's own none are.
     """
     if asked is None:
         yield
@@ -49,7 +49,7 @@ def searching(asked: Search | None) -> Iterator[None]:
 
 @contextmanager
 def not_searching() -> Iterator[None]:
-    """Have what is compiled inside the `with` block compiled as it is."""
+    """Have modules that are compiled inside the `with` block compiled as they are."""
     token = _asked.set(None)
     try:
         yield

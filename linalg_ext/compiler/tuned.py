@@ -67,7 +67,7 @@ def _with(choices: Choices, make: Make) -> Kernel:
         with choosing(choices), apart("choices", *_choices_key(choices)):
             return make()
 
-    # Code for several threads is made later, under what is in force now.
+    # Code for several threads is made later, under the options in force now.
     return copy_context().run(run)
 
 

@@ -33,7 +33,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
 
     Raises:
         ArgumentError: a memref without `outs`.
-        DTypeError: the operands differ in element type, and nothing says what the result is of.
+        DTypeError: the operands differ in element type, and no argument states that of the result.
     """
     kind = request.kind
     numbered = [tuple(f"d{n}_{axis}" for axis in range(9)) for n in range(len(operands))]
@@ -220,7 +220,7 @@ def compile_for(
     algebra: Algebra,
     key: str | None,
 ) -> Kernel:
-    """Return the kernel of a contraction of arrays like these; `key` is what it is kept under."""
+    """Return the kernel of a contraction of arrays like these; `key` is its key in the cache."""
     sizes: dict[str, int] = {}
     for array, labels in (a, b):
         sizes.update(zip(labels, array.shape, strict=True))
@@ -256,7 +256,7 @@ def _memref(array: Array, element: ir.Type) -> ir.Type:
 def compile_narrow(
     request: Request, arrays: Sequence[Array], dtypes: Dtypes, key: str | None
 ) -> Kernel:
-    """Return the kernel of a contraction of narrow arrays; `key` is what it is kept under."""
+    """Return the kernel of a contraction of narrow arrays; `key` is its key in the cache."""
     # That the casts are allowed was seen before.
     asked = replace(request, dtype=dtypes.result, compute_type=dtypes.compute, casting="unsafe")
     with new_context(), ir.Location.name("einsum"):

@@ -200,7 +200,7 @@ def _array(number: int, value: Any) -> Array:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"einsum: operand {number} is no array", notes=[str(error)]
+            f"einsum: operand {number} is not an array", notes=[str(error)]
         ) from None
 
 
@@ -297,7 +297,7 @@ def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Ar
 
 
 def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
-    """As close to the operands as can be: what `numpy.nditer` finds for `order="K"`.
+    """As close to the operands as can be: the result of `numpy.nditer` finds for `order="K"`.
 
     An insertion sort by strides, from the fastest axis up; an axis moves before another where no
     operand wants it otherwise.

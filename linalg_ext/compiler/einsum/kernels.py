@@ -34,8 +34,8 @@ COMPILING_PAYS = 1 << 24
 """Products after which a nest is compiled: NumPy takes about as long for them as LLVM for it.
 
 The rule of renting skis: rent until the rent has come to the price. Whatever follows, the time is
-at most twice what knowing the future would have cost, and a small call that comes once never pays
-for a compilation.
+at most twice that of the best choice with knowledge of the future, and a small call that comes once
+never pays for a compilation.
 """
 
 SPECIALIZING_PAYS = 1 << 26
@@ -76,9 +76,9 @@ class KernelsThatPay(CallCache[Key, Kernel]):
             key: of the kernel.
             cost: of the call at hand without it, in products.
             price: of the kernel.
-            kept_key: gives what the kernel is kept under on disk.
+            kept_key: returns the key of the kernel on disk.
             compile: makes it, to be kept under that.
-            account: what the rent is paid for; by default the key.
+            account: the key under which the cost of calls is counted; by default the key.
         """
         with self._lock:
             if (kernel := self.get(key)) is not None:
@@ -96,7 +96,7 @@ class KernelsThatPay(CallCache[Key, Kernel]):
             return self.get(key) or self.remember(key, compile(kept_key()))
 
     def clear(self) -> None:
-        """Forget all kernels, and what calls have cost."""
+        """Forget all kernels, and the cost of calls so far."""
         super().clear()
         self.rent.clear()
         self._sought.clear()
@@ -127,7 +127,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., obj
 
 
 def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
-    """Run a kernel for booleans; it gives a byte that is not 0 for what is true."""
+    """Run a kernel for booleans; it gives a nonzero byte for a true element."""
     *inputs, out = arrays
     result = empty(out.shape, np.uint8)
     kernel(*(array.view(np.uint8) for array in inputs), result)
@@ -140,7 +140,7 @@ def _compiled_nest(form: Form, algebra: Algebra, products: int) -> Kernel | None
         return kernel
 
     def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_form
 
         return compile_form(form, algebra, kept)
@@ -201,7 +201,7 @@ def specialized_kernel(
         return None
 
     def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_for
 
         return compile_for(a, b, output, algebra, kept)
@@ -244,7 +244,9 @@ _NARROW = {
     np.dtype(np.float32): (np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)),
     np.dtype(np.int32): (np.dtype(np.int8), np.dtype(np.int16)),
 }
-"""By the dtype of the sums, what is read as it is. MLIR has no signed integers."""
+"""By the dtype of the sums, the dtypes that are read without a cast. MLIR has no signed
+integers.
+"""
 
 _NarrowKey = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | None, Libraries]
 
@@ -267,7 +269,7 @@ def narrow_kernel(
     key = request.subscripts.text, described, dtypes, override(), in_force()
 
     def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_narrow
 
         return compile_narrow(request, arrays, dtypes, kept)

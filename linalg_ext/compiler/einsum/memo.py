@@ -1,9 +1,9 @@
 """Calls of einsum that have been made before: straight to their kernel.
 
 Reading the subscripts, finding a path and putting labels on axes takes longer than a product of
-small matrices. For the most common call, two arrays and no word about dtypes, what came of it is
-kept under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk
-for others.
+small matrices. For the most common call, two arrays and no word about dtypes, the answer is kept
+under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk for
+others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Known:
     """A resolved call: its kernel, and how operands and result are passed to it.
 
     Attributes:
-        kernel: what computes it.
+        kernel: the kernel that computes it.
         inner: the shapes that both operands and the result have for the kernel: without axes of
             size 1.
         shape: of the result as it is written.
@@ -121,12 +121,12 @@ def remember(
     result: Array,
     back: tuple[int, ...] = (),
 ) -> None:
-    """Keep what a call came to, where one kernel did all of it.
+    """Keep the answer to a call that one kernel computed.
 
     Args:
-        text, contraction, operands: the subscripts, and what they mean for two arrays.
+        text, contraction, operands: the subscripts, and their meaning for two arrays.
         out: where the result was wanted, if that was said.
-        result: what was computed.
+        result: the array that was computed.
         back: the axes by which it is transposed for the caller.
     """
     from linalg_ext.compiler.einsum.evaluation import diagonal

@@ -162,11 +162,12 @@ def search(
 
     Args:
         first: the kernel with the model's plans.
-        decisions: what was chosen in it.
+        decisions: the choices that were made in it.
         make: a kernel with other choices.
         arguments: makes arguments, the same at every call.
-        results: of the arguments and what a call gave, the arrays that it computed.
-        tuning: how long, how many, and by what measure.
+        results: a function from the arguments and the return value of a call to the arrays that it
+            computed.
+        tuning: the time, the number of plans, and the measure.
     """
     trials = trials_of(decisions, tuning.candidates)
     if not trials:
