@@ -59,12 +59,12 @@ def parse_constant(text: str) -> int | float:
         (value,) = struct.unpack(">d", bytes.fromhex(match[1]))
     else:
         raise NotationError(
-            f"`{text}` is no constant",
+            f"`{text}` is not a constant",
             expected="an integer such as `2 : i64`, or a number with a decimal point such as "
             "`5.0e-01 : f64`",
         )
     if not math.isfinite(value):
-        raise NotationError(f"`{text}` is no finite number")
+        raise NotationError(f"`{text}` is not a finite number")
     return value
 
 

@@ -43,9 +43,9 @@ class StdFunction:
 
     Attributes:
         name: as TC spells it.
-        function: what it computes.
+        function: the function that it computes.
         operands: the element types that it takes.
-        result: the element type that it casts to; None for a function that is no cast.
+        result: the element type that it casts to; None for a function that is not a cast.
     """
 
     name: str
@@ -250,7 +250,7 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
     for name, element in chosen.items():
         if element not in ELEMENT_TYPES:
             raise ArgumentError(
-                f"{element!r} is no element type of TC",
+                f"{element!r} is not an element type of TC",
                 expected=f"one of {', '.join(ELEMENT_TYPES)}",
             )
         if name not in free:

@@ -58,9 +58,9 @@ class StructuredOp:
     `jit` to record it. An element-wise op is a function of elements in the body of another op.
 
     Attributes:
-        definition: what the op is.
-        known_calls: where the compiler put one, what is asked first: called with the operands and
-            the keywords, it gives the result, or NotImplemented.
+        definition: the model of the op.
+        known_calls: where the compiler put one, a function that is asked first: called with the
+            operands and the keywords, it gives the result, or NotImplemented.
     """
 
     def __init__(self, definition: OpDefinition, function: Callable[..., object] | None = None):

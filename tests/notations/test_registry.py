@@ -103,8 +103,8 @@ def test_a_wrong_call_names_what_there_is(call: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lx.read(3, "tc"), "3 is no text"),  # type: ignore[arg-type]
-        (lambda: lx.write(3, "tc"), "3 is no op"),
+        (lambda: lx.read(3, "tc"), "3 is not text"),  # type: ignore[arg-type]
+        (lambda: lx.write(3, "tc"), "3 is not an op"),
         (lambda: lx.write(dot, "mlir"), "over the type variable T"),
         (lambda: lx.write(lx.ops.add, "mlir", types="f32"), "at any rank"),
         (lambda: lx.read("func.func @f() { return }", "mlir"), "no structured op"),
