@@ -62,8 +62,8 @@ def options(
         threads: how many may work on a call, where its work is large.
         target: the machine to make code for, by its name or as a description.
         checked: whether `lx.compile` has the code check indices and open sizes, by default.
-        backend: `"auto"`, by which `lx.einsum` leaves to NumPy what is not worth compiling, or
-            `"kernel"`, by which it leaves it nothing.
+        backend: `"auto"`, by which `lx.einsum` leaves to NumPy the calls that are not worth
+            compiling, or `"kernel"`, by which it leaves it nothing.
 
     Raises:
         ArgumentError: no number of threads, no backend, or `checked` is neither True nor False.

@@ -80,7 +80,7 @@ def limit() -> int:
     """Return the number of bytes that the cache may hold.
 
     Raises:
-        CacheError: the value in the environment is no size.
+        CacheError: the value in the environment is not a size.
     """
     return chosen_size() if _configured_limit is None else _configured_limit
 
@@ -93,7 +93,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
         limit: a number of bytes, or a text such as `"500M"`.
 
     Raises:
-        CacheError: the limit is no size, or the folder no path, or one that cannot be used.
+        CacheError: the limit is not a size, or the folder no path, or one that cannot be used.
     """
     global _configured_folder, _configured_limit
     if folder is not None and not isinstance(folder, str | PathLike):
@@ -107,7 +107,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
 
 @contextmanager
 def off() -> Iterator[None]:
-    """Neither look up nor keep what is compiled inside the `with` block."""
+    """Neither look up nor keep kernels that are compiled inside the `with` block."""
     token = _is_off.set(True)
     try:
         yield

@@ -103,13 +103,13 @@ def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False)
 
     Args:
         path: of it.
-        rule: that it must keep. What is above it may be the administrator's, and where it is
+        rule: that it must keep. The folders above it may be the administrator's, and where it is
             sticky, as `/tmp` is, others may write to it.
-        make: whether to make what is missing of it, for this user alone.
+        make: whether to make its missing folders, for this user alone.
 
     Raises:
         CacheError: or the kind that the rule names, saying who could change it, and where.
-        OSError: it is not there, cannot be made, or is no folder.
+        OSError: it is not there, cannot be made, or is not a folder.
     """
     return Folder(*_opened("", _absolute(path), rule, make=make), rule)
 
@@ -124,7 +124,9 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that no other user can change or replace; it raises what `open_folder` does."""
+    """Read a file that no other user can change or replace; it raises the errors that `open_folder`
+    does.
+    """
     return _content(*_opened("", _absolute(path), rule, is_file=True))
 
 
@@ -230,7 +232,7 @@ def _check(status: os.stat_result, path: str, rule: Rule, asked: str, *, is_ours
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
-    # In a folder such as /tmp, no user can rename what belongs to another one.
+    # In a folder such as /tmp, no user can rename files of another one.
     is_sticky = not is_ours and status.st_mode & stat.S_ISVTX
     if status.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(status)

@@ -24,7 +24,7 @@ EXAMPLES = (
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo makes.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files of the demo.")] = Path(
         "demo-out"
     ),
 ) -> None:

@@ -1,4 +1,4 @@
-"""Compilations made visible: a page of all that became of a kernel, and what notebooks show.
+"""Compilations made visible: a page of all that became of a kernel, and views for notebooks.
 
     import linalg_ext as lx
 
@@ -34,7 +34,7 @@ _HOMES = {
     "notebook": "load_ipython_extension",
     "pages": "Page page",
 }
-"""The files of this room, and the public names in each: a drawing loads what it needs alone."""
+"""The files of this room, and the public names in each: a drawing loads only the files it needs."""
 
 __all__ = [
     "Dataflow",

@@ -10,9 +10,9 @@ The environment variable LINALG_EXT_NUM_THREADS says how many where nothing else
 
 A call's work is cut into independent slices. Their number follows from the number of threads; the
 result depends on it, and not on which thread does which slice. A free thread takes the next slice,
-the caller included, so that a call never waits for a thread that is busy elsewhere. What needs all
-that came before begins when that is done. Work that is done before another thread has woken up is
-not cut.
+the caller included, so that a call never waits for a thread that is busy elsewhere. A loop that
+needs the results of all earlier ones begins when these are done. Work that is done before another
+thread has woken up is not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
 for the GIL: from a call until all its slices are done they are in `thread_pool.mlir`, compiled when
@@ -194,7 +194,7 @@ def context(threads: int, slices: int | None = None) -> int:
 
 
 AWAKE = 50e-6
-"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+"""Seconds that a thread waits awake, before it sleeps: about the time of sleeping and waking."""
 
 _CONTEXT_WORDS = 7
 _SHARE, _HELPERS = 0, 2

@@ -134,7 +134,7 @@ _BUILDS_ON = {
     "amx-bf16": "amx-tile",
     "amx-fp16": "amx-tile",
 }
-"""As LLVM has it: naming an extension switches on what it builds on."""
+"""As LLVM has it: naming an extension switches on those it builds on."""
 
 _ARM_BUILDS_ON = {
     "neon": "fp-armv8",

@@ -178,7 +178,7 @@ def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
         if replacement is not None:
             return position, replacement
         if isinstance(number.terms[position][0], Symbol):
-            # Unbounded; only what could still cancel it is worth a look, and that comes before.
+            # Unbounded; only terms that could still cancel it matter, and those come before.
             return None
     return None
 
@@ -257,7 +257,7 @@ def _replacement(atom: Atom, factor: int) -> _Replacement | None:
 
 
 def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
-    """Upper bounds of `factor * atom` for what division and multiplication make."""
+    """Upper bounds of `factor * atom` for results of division and multiplication."""
     lowest, highest = _interval(atom)
     bound = highest if factor > 0 else lowest
     if bound is not None:
