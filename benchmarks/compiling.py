@@ -143,7 +143,7 @@ def _layers(xp: Any, x: Any, *weights: Any) -> Any:
 
 
 Seconds = defaultdict[str, float]
-"""Processor time by the name of what took it."""
+"""Processor time by the name of its phase."""
 
 
 class Case(NamedTuple):
@@ -167,7 +167,7 @@ CASES = {
 
 
 class Times(NamedTuple):
-    """Seconds of processor time to make one kernel, in total and by what they went to."""
+    """Seconds of processor time to make one kernel, in total and by phase."""
 
     total: float
     tracing: float

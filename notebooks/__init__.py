@@ -1,4 +1,4 @@
-"""Tutorials: notebooks with their outputs, and what executes, compares and stores them.
+"""Tutorials: notebooks with their outputs, and the code that executes, compares and stores them.
 
 python -m notebooks                     # execute all, store what came out
 python -m notebooks define_an_op        # one of them

@@ -125,7 +125,9 @@ def _captured(model: Any, arguments: tuple[Any, ...]) -> float:
 
 
 def _fused(net: Any) -> tuple[int, str]:
-    """Return the number of linalg ops in a model, and a text that counts what they became."""
+    """Return the number of linalg ops in a model, and a text that counts their forms in the
+    compiled code.
+    """
     (kernel,) = net.kernels
     ops = len(re.findall(r"= linalg\.(?!index|yield)", str(net.modules[0])))
     loops = kernel.as_text("loops")

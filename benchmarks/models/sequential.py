@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 class Attention(nn.Module):
-    """Attention to what came before; several heads of queries may share one of keys."""
+    """Attention to earlier elements; several heads of queries may share one of keys."""
 
     def __init__(self, width: int, heads: int, shared: int = 1) -> None:
         super().__init__()
