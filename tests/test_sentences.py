@@ -16,7 +16,10 @@ ODD = (
     ("docstring", "Of a part of nothing the last would lie before the first."),
     ("docstring", "An array that was given as `out=` is what it was."),
     ("docstring", "Keep it that no Python module has the ops of a dialect."),
-    ("docstring", "Where the first is that equals what was found along an axis, or is no number."),
+    (
+        "docstring",
+        "Where the first is that equals what was found along an axis, or is not a number.",
+    ),
     ("docstring", "A vector of every so-manieth element: nothing after the last of them is read."),
     ("docstring", "A kernel that lives in a process apart: its crash and its loops stay there."),
     ("page", "Run what nobody vouches for, as far as its limits allow."),
