@@ -1,7 +1,7 @@
 """Compiled code that is kept on disk: the next process calls it without compiling it again.
 
     lx.cache.folder()                       # where it is; None where nothing is kept
-    lx.cache.entries()                      # what is there, the one that was used last first
+    lx.cache.entries()                      # the last used one first
     lx.cache.clear()
     lx.cache.configure(limit="500M")        # for this process
     with lx.cache.off():                    # in this thread, and this asynchronous task

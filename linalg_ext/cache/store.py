@@ -1,8 +1,8 @@
 """Entries on disk: each a folder with a record and the files that it names.
 
-    <folder>/v1/ab/abcdef.../record.jsonl     a line that says what it is, and a line of data: the
+    <folder>/v1/ab/abcdef.../record.jsonl     a line with its kind, and a line of data: the
                                               record, and the checksum of every other file
-                             code.o ...       each beginning with one line that says what it is
+                             code.o ...       each beginning with a line with its kind
 
 An entry comes into being whole, by the renaming of a folder, and leaves whole; it is never changed.
 Any number of processes may use one store at once. Unreadable entries are ignored, and so are those

@@ -1,6 +1,6 @@
 """`Kernel.export`: a kernel as a folder that can be shipped, which `lx.load` reads.
 
-layer/kernel.json        what it is: format, version, machine, signature, and the other files
+layer/kernel.json        its format, version, machine, signature, and the other files
       lx_layer.o         the object file
       liblx_layer.so     the shared library, where there was a linker
       lx_layer.h         for C: memref structs, and the function

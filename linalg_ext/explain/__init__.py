@@ -4,8 +4,8 @@
 
     lx.explain.page(kernel).write("layer.html")     # one file, to be opened in any browser
     lx.explain.loop_nests(kernel)                   # a tree in a terminal, boxes in a notebook
-    lx.explain.dataflow(module)                     # which op reads what, with groups as boxes
-    lx.explain.measure(kernel)                      # what a call takes
+    lx.explain.dataflow(module)                     # the ops and their operands, with groups as boxes
+    lx.explain.measure(kernel)                      # the time of a call
 
 In a notebook modules, kernels, schedules, contractions and footprints show themselves, and `rich`
 prints them so in a terminal. `%load_ext linalg_ext.explain` has upstream's own modules and

@@ -202,7 +202,7 @@ class Windows:
     begins at 0 in the others. The windows stand one behind another in a tensor of n x sizes:
 
         n x w0 x ... x w(d-1)    windows of any sizes: one is whole[i0 : i0 + w0, ..., 0 : wk, ...]
-        n x wk x ... x w(d-1)    windows of size 1 along what is indexed, without those dimensions
+        n x wk x ... x w(d-1)    windows of size 1 along indexed dimensions, without these
 
     Attributes:
         indices: n x k integers.

@@ -9,7 +9,7 @@ maps and the payload:
 
     window      a reduction that slides: an input is indexed by it together with a parallel loop,
                 as the height of a kernel is in `oh * 2 + kh`
-    sequential  a reduction whose iterations cannot be reordered: what it folds is not known to be
+    sequential  a reduction whose iterations cannot be reordered: its function is not known to be
                 a sum, product, maximum, ... As everywhere in this field, sums of floats are
                 reordered.
     partition   a parallel loop that parts the work: no two of its iterations touch one element of

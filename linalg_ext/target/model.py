@@ -343,7 +343,7 @@ def _check_note(name: object, value: object) -> None:
     if not isinstance(name, str) or not _NOTE_NAME.fullmatch(name):
         raise TargetError(
             f"{name!r} cannot name a note",
-            expected="its owner and its subject, such as `fusion.tile_bytes`",
+            expected="an owner and a subject, such as `fusion.tile_bytes`",
         )
     is_tuple = isinstance(value, tuple) and all(type(item) is int for item in value)
     if not is_tuple and type(value) not in _KINDS[:-1]:

@@ -1,6 +1,6 @@
 """Descriptions of machines as plain data, in files, and in upstream's DLTI dialect.
 
-lx.target.calibrate()                               # measures, and keeps what it found
+lx.target.calibrate()                               # measures, and keeps the figures
 lx.target.save(lx.target.calibrate(), "server.json")
 with lx.target.using(lx.target.load("server.json")):    # on another machine
     ...

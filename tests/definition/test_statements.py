@@ -301,7 +301,7 @@ def test_a_generic_is_read_as_what_it_does() -> None:
         found = definition_of(generic).reference(a, init=(a, b))
         assert [list(each) for each in found] == [list(b), list(a)]
         _, generic = _generic(PREFIXES)
-        with pytest.raises(RecognitionError, match="has reduced so far"):
+        with pytest.raises(RecognitionError, match="reads the partial reduction of another output"):
             definition_of(generic)
 
 

@@ -5,8 +5,8 @@
                                 a contraction or an op on windows, or reads slices of it
     an element-wise op          after a contraction or an op on windows, over all of its result, is
                                 done with it (an epilogue)
-    nests one after another     share the loops over their rows where these are alike; what one
-                                hands to the other is then a row, and stays in the nearest cache
+    nests one after another     share the loops over their rows where these are alike; one hands
+                                a row to the other then, which stays in the nearest cache
     attention                   products, a softmax between them: one nest, no scores in memory
 
 This follows the passes of `transforms/codegen`, and upstream's element-wise fusion before them.

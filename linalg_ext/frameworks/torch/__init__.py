@@ -15,15 +15,15 @@ A model that was compiled once is found again, by its computation, before it is 
 
 model            `lx.from_torch`
 backend          `torch.compile(model, backend="linalg_ext")`
-program          a model as it is called: its state, its inputs, what they may be
+program          a model as it is called: its state, its inputs, their shapes
 parameters       its tensors, as the arrays that kernels take
-stored_models    models on disk, found by what they compute
-recording        what a model computes, as a list of ops
-meta_cache       tensors without elements, and what ops give for those
+stored_models    models on disk, found by their computation
+recording        the computation of a model, as a list of ops
+meta_cache       tensors without elements, and the results of ops on those
 exporting        a model as a graph, and a program
 decompositions   the ops that PyTorch writes as others
 compiling        a graph as something that is called, cut where it must be
-graph_keys       what a graph's kernel is kept under
+graph_keys       the keys of graphs' kernels
 importing        a graph as a module of linalg on tensors
 compiled_graph   kernels called on tensors, options, the report
 """

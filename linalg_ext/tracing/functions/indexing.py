@@ -3,7 +3,7 @@
 An index is of integers, slices, None and `...`, and of arrays of integers, as NumPy's. `x[mask]` of
 a traced mask is a selection, whose number of elements only a call tells.
 
-x[x < 0] *= -1              # what becomes of them is computed everywhere, and written there
+x[x < 0] *= -1              # computed everywhere, and written where the mask is true
 y = x[x > 0].sum()          # reductions leave the others out
 """
 

@@ -6,7 +6,7 @@ index vectors, and answers four questions:
     which part of the domain computes a part of a result?       `part_for_result`
     which part of a result does a part of the domain compute?   `part_of_result`
     which part of each operand does it read for that?           `operand_parts`
-    what op computes just that?                                 `build`
+    which op computes just that?                                `build`
 
 Parts are tiles of `linalg_ext.symbolic.index_sets`, whose numbers may be values of the IR. A family
 of ops is one file: classes derived from `Rule`, and their lines in the table of `__init__.py`.
