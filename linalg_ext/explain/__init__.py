@@ -4,7 +4,7 @@
 
     lx.explain.page(kernel).write("layer.html")     # one file, to be opened in any browser
     lx.explain.loop_nests(kernel)                   # a tree in a terminal, boxes in a notebook
-    lx.explain.dataflow(module)                     # the ops and their operands, with groups as boxes
+    lx.explain.dataflow(module)                     # ops and operands, groups as boxes
     lx.explain.measure(kernel)                      # the time of a call
 
 In a notebook modules, kernels, schedules, contractions and footprints show themselves, and `rich`

@@ -1,7 +1,7 @@
 """Log messages of the library, through Python's `logging`.
 
     linalg_ext.compile     compiled functions, and the time of each stage (info)
-    linalg_ext.cache       entries that were found on disk (info), kept there, or not found (debug)
+    linalg_ext.cache       entries found on disk (info), kept there, or not found (debug)
     linalg_ext.tuning      the plan that was chosen (info), each plan that was measured (debug)
     linalg_ext.fallbacks   ops that take a slower way, with reasons: an op that is left to loops over
                            scalars, one that is left to PyTorch, an einsum that is left to NumPy
