@@ -407,7 +407,7 @@ def jit(
     The function itself runs once for each set of shapes, when it is recorded. Arrays and numbers
     that come to it from outside, as globals, from closures or from `self`, are constants of the
     kernel: later assignments to them, or writes into them, are not seen. Pass changing values as
-        arguments; a dataclass of arrays may be one, and so may `self` be if it is such.
+    arguments; a dataclass of arrays may be one, and so may `self` be if it is such.
 
         scale = np.ones(3)
         shifted = lx.jit(lambda x: x * scale)            # keeps the scale of the first call
