@@ -98,9 +98,9 @@ def _softmax(xp: Any, x: Any) -> Any:
 
 
 def _layer_norm(xp: Any, x: Any, scale: Any, shift: Any) -> Any:
-    away = x - xp.mean(x, axis=-1, keepdims=True)
-    variance = xp.mean(away * away, axis=-1, keepdims=True)
-    return away / xp.sqrt(variance + 1e-5) * scale + shift
+    centered = x - xp.mean(x, axis=-1, keepdims=True)
+    variance = xp.mean(centered * centered, axis=-1, keepdims=True)
+    return centered / xp.sqrt(variance + 1e-5) * scale + shift
 
 
 _HEADS = 4

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from linalg_ext import target as targets
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime import backends
-from linalg_ext.runtime import threads as crews
+from linalg_ext.runtime import threads as thread_settings
 from linalg_ext.target import Target
 
 _checked: ContextVar[bool] = ContextVar("linalg_ext.checked", default=True)
@@ -45,7 +45,7 @@ class Options:
     @classmethod
     def current(cls) -> Options:
         """Return the options in force in this thread and asynchronous task."""
-        return cls(crews.current(), targets.current(), _checked.get(), backends.current())
+        return cls(thread_settings.current(), targets.current(), _checked.get(), backends.current())
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def options(
         )
     with ExitStack() as stack:
         if threads is not None:
-            stack.enter_context(crews.using(threads))
+            stack.enter_context(thread_settings.using(threads))
         if target is not None:
             stack.enter_context(targets.using(target))
         if checked is not None:

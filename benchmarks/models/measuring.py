@@ -78,7 +78,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     ops, fused = _fused(net)
     started = clock()
     lx.from_torch(model, arguments)
-    again = clock() - started
+    second_call = clock() - started
     with torch.inference_mode():
         difference = _difference(net(*arguments), model(*arguments))
     seconds = SECONDS / 3 if quick else SECONDS
@@ -95,7 +95,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
         ops=ops,
         fused=fused,
         first=first,
-        again=again,
+        again=second_call,
         megabytes=megabytes,
         milliseconds=times.pop("ours"),
         ratios=times,

@@ -100,10 +100,10 @@ class MinimalGRU(nn.Module):
     def forward(self, x: Any) -> Any:
         """The results for a batch."""
         gate, candidate = self.gate(x), self.candidate(x)
-        kept = -functional.softplus(gate).cumsum(1)
+        log_decay = -functional.softplus(gate).cumsum(1)
         positive = torch.where(candidate >= 0, candidate + 0.5, candidate.sigmoid())
         new = -functional.softplus(-gate) + positive.log()
-        return torch.exp(kept + torch.logcumsumexp(new - kept, 1))
+        return torch.exp(log_decay + torch.logcumsumexp(new - log_decay, 1))
 
 
 def perceptron(width: int = 1024) -> nn.Sequential:

@@ -427,7 +427,7 @@ def levels(machine: Target) -> Iterator[Level]:
 def page_seconds(machine: Target) -> float:
     """Seconds to get a page, write to it and return it, without those of a second write."""
     fresh: list[float] = []
-    again: list[float] = []
+    second_writes: list[float] = []
     for _ in range(8):
         start = time.thread_time()
         with mmap.mmap(-1, _FRESH) as memory:
@@ -435,10 +435,10 @@ def page_seconds(machine: Target) -> float:
             array[:] = 1
             between = time.thread_time()
             array[:] = 1
-            again.append(time.thread_time() - between)
+            second_writes.append(time.thread_time() - between)
             del array
-        fresh.append(time.thread_time() - start - again[-1])
-    return max(1e-9, (min(fresh) - min(again)) * machine.page_bytes / _FRESH)
+        fresh.append(time.thread_time() - start - second_writes[-1])
+    return max(1e-9, (min(fresh) - min(second_writes)) * machine.page_bytes / _FRESH)
 
 
 def _rate(kind: str, footprint: int, threads: int = 1) -> float:

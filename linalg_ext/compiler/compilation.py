@@ -140,8 +140,8 @@ def compile(
             checked=checked,
             opt_level=opt_level,
         )
-    asked = asked_search(search)
-    with searching(asked):
+    chosen_search = asked_search(search)
+    with searching(chosen_search):
         return _compiled(module, entry, trusted, checked, opt_level, libraries, result_dtypes, tune)
 
 

@@ -115,10 +115,10 @@ def compile_in_place(
             libraries=libraries,
             result_dtypes=result_dtypes,
         )
-        if (kept := disk_cache.find(key)) is not None:
-            if kept.recipe is not None:
-                kept.recipe = kept.recipe._replace(trusted=trusted)
-            return kept
+        if (cached := disk_cache.find(key)) is not None:
+            if cached.recipe is not None:
+                cached.recipe = cached.recipe._replace(trusted=trusted)
+            return cached
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     reports = _group_entry(own, entry, trusted=trusted)
@@ -151,8 +151,8 @@ def compile_in_place(
     written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
     reports += info.reports
-    for done in stages:
-        done.passes = info.passes.get(done.name, ())
+    for recorded in stages:
+        recorded.passes = info.passes.get(recorded.name, ())
     # A library's function may wait, even for this interpreter.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
@@ -212,8 +212,8 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
         ArgumentError: it cannot be searched.
         UntrustedError: it is to be measured, and untrusted.
     """
-    asked = asked_in_force()
-    if asked is None:
+    chosen_search = asked_in_force()
+    if chosen_search is None:
         return []
     from linalg_ext.transforms.grouping import search
 
@@ -221,7 +221,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
         function = find_entry(module.ir, entry).operation
         name = ir.StringAttr(function.attributes["sym_name"]).value
     with not_searching():
-        grouping = search(module, asked, function=name, trusted=trusted)
+        grouping = search(module, chosen_search, function=name, trusted=trusted)
     report = Report("linalg-ext-search", decisions=[grouping])
     if grouping.is_worth_it:
         grouping.realize(module)

@@ -201,9 +201,9 @@ class _Worker:
                 except Exception as error:
                     answer = {"error": error_data(error)}
             block = answer.pop("block", None)
-            answer["kept"], kept = entries_data(self._memory.fresh)
+            answer["kept"], entries = entries_data(self._memory.fresh)
             self._memory.fresh.clear()
-            helper_process.answer(self._channel, answer, kept)
+            helper_process.answer(self._channel, answer, entries)
             if block is not None:
                 socket.send_fds(self._channel, [b"."], [block.descriptor])
                 block.close()

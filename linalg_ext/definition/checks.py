@@ -393,10 +393,10 @@ def _check_coverage(
 def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
     targets = [assignment.target.operand for assignment in definition.assignments]
     for name in _repeated(targets):
-        again = [a for a in definition.assignments if a.target.operand == name][1]
+        second = [a for a in definition.assignments if a.target.operand == name][1]
         raise DefinitionError(
             f"output {name} is assigned twice",
-            where=locate(again),
+            where=locate(second),
             hint="combine the two expressions into one assignment",
         )
     for writer in definition.assignments:

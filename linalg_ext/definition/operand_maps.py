@@ -72,20 +72,20 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
             f"{subject}: broadcast = {list(sugar.broadcast)} adds a dimension twice",
             expected="each dimension once",
         )
-    kept = [index for dim, index in enumerate(natural) if dim not in sugar.broadcast]
+    kept_indices = [index for dim, index in enumerate(natural) if dim not in sugar.broadcast]
     if not sugar.permutation:
-        return tuple(kept)
-    if sorted(sugar.permutation) != list(range(len(kept))):
-        order = ", ".join(map(str, range(len(kept))))
+        return tuple(kept_indices)
+    if sorted(sugar.permutation) != list(range(len(kept_indices))):
+        order = ", ".join(map(str, range(len(kept_indices))))
         after = " that are left by the broadcast" if sugar.broadcast else ""
         raise ArgumentError(
             f"{subject}: permutation = {list(sugar.permutation)} is not a permutation of its "
-            f"{counted(len(kept), 'dimension')}{after}",
-            expected=f"each of {order} once" if kept else "an empty permutation",
+            f"{counted(len(kept_indices), 'dimension')}{after}",
+            expected=f"each of {order} once" if kept_indices else "an empty permutation",
         )
-    permuted = list(kept)
+    permuted = list(kept_indices)
     for position, source in enumerate(sugar.permutation):
-        permuted[source] = kept[position]
+        permuted[source] = kept_indices[position]
     return tuple(permuted)
 
 
@@ -97,9 +97,9 @@ def find_sugar(natural: Indices, indices: Indices) -> Sugar | None:
     if len(set(indices)) != len(indices) or any(index not in natural for index in indices):
         return None
     broadcast = tuple(dim for dim, index in enumerate(natural) if index not in indices)
-    kept = [index for index in natural if index in indices]
-    permutation = tuple(indices.index(index) for index in kept)
-    if permutation == tuple(range(len(kept))):
+    kept_indices = [index for index in natural if index in indices]
+    permutation = tuple(indices.index(index) for index in kept_indices)
+    if permutation == tuple(range(len(kept_indices))):
         permutation = ()
     return Sugar(permutation, broadcast)
 

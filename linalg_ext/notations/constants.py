@@ -90,9 +90,9 @@ def _decimal(value: float, precision: int) -> tuple[str, int]:
     dropped = len(digits) - precision
     if dropped <= 0:
         return digits.rstrip("0") or "0", exponent + len(digits) - len(digits.rstrip("0"))
-    kept = int(digits[:precision]) + (digits[precision] >= "5")
-    text = str(kept).rstrip("0")
-    return text, exponent + dropped + len(str(kept)) - len(text)
+    rounded = int(digits[:precision]) + (digits[precision] >= "5")
+    text = str(rounded).rstrip("0")
+    return text, exponent + dropped + len(str(rounded)) - len(text)
 
 
 def _layout(digits: str, exponent: int) -> str:

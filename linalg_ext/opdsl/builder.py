@@ -242,8 +242,8 @@ def _widened(expr: ScalarExpr) -> ScalarExpr:
     if isinstance(expr, Apply) and not expr.function.is_predicate:
         if expr.function.kind is not FunctionKind.TYPE:
             is_choice = expr.function == TERNARY["select"]
-            kept = expr.args[:1] if is_choice else ()
-            return replace(expr, args=(*kept, *map(_widened, expr.args[len(kept) :])))
+            unchecked = expr.args[:1] if is_choice else ()
+            return replace(expr, args=(*unchecked, *map(_widened, expr.args[len(unchecked) :])))
         if isinstance(expr.args[0], Const):
             expr = expr.args[0]  # a number beside an element
     return expr if type_of(expr) == TV.I64 else Apply(TYPE["cast_signed"], (expr,), TV.I64)

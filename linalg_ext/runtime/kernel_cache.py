@@ -99,8 +99,8 @@ def load(entry: Entry) -> LoadedCode:
 
 def own_code(name: str) -> Code:
     """Code of a file of this room in MLIR, by its name, on this machine: kept, or made and kept."""
-    if (kept := kept_own_code(name)) is not None:
-        return kept
+    if (own_code := kept_own_code(name)) is not None:
+        return own_code
     # Imported only here, for it loads MLIR.
     from linalg_ext.runtime.native_code import compiled
 

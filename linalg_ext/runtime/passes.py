@@ -109,12 +109,12 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
     Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
     all ops, at the first run of each of its pass managers. A ValueError where the text is wrong.
     """
-    kept = kept_with(context)
-    if kept is None or _REMEMBERING in text:
+    cache = kept_with(context)
+    if cache is None or _REMEMBERING in text:
         return _written_out(anchor, context, text)
-    if (anchor, text) not in kept:
-        kept[anchor, text] = _written_out(anchor, context, text)
-    manager: passmanager.PassManager = kept[anchor, text]
+    if (anchor, text) not in cache:
+        cache[anchor, text] = _written_out(anchor, context, text)
+    manager: passmanager.PassManager = cache[anchor, text]
     return manager
 
 

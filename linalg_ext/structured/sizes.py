@@ -158,13 +158,13 @@ def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
     """
     shape = ir.ShapedType(type_)
     sizes = integers(op.attributes[STATIC_SIZES], STATIC_SIZES)
-    kept: list[int] = []
+    kept_dims: list[int] = []
     for axis, size in enumerate(sizes):
-        dim = len(kept)
+        dim = len(kept_dims)
         must_stay = len(sizes) - axis == shape.rank - dim
         if must_stay or (dim < shape.rank and size == shape.get_dim_size(dim)):
-            kept.append(axis)
-    return kept
+            kept_dims.append(axis)
+    return kept_dims
 
 
 def overlap(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
@@ -250,11 +250,11 @@ def insert_slice(
     )
 
 
-def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir.Value:
+def reduced(value: ir.Value, sizes: Sequence[Number], kept_dims: Sequence[int]) -> ir.Value:
     """A tensor without the axes of size 1 that are not kept."""
-    if len(kept) == len(sizes):
+    if len(kept_dims) == len(sizes):
         return value
-    type_ = tensor_type([sizes[axis] for axis in kept], value.type)
+    type_ = tensor_type([sizes[axis] for axis in kept_dims], value.type)
     numbers = _slice_operands([0] * len(sizes), sizes, [1] * len(sizes))
     return result_of(tensor.ExtractSliceOp(type_, value, *numbers))
 

@@ -251,8 +251,8 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             tune: as of `linalg_ext.compile`; None for the option of `jit`.
         """
         tuning = self._tuning if tune is None else Tuning.of(tune)
-        asked = () if tuning == self._tuning else (tuning,)
-        key = (override(), in_force(), asked, call.key)
+        tuning_key = () if tuning == self._tuning else (tuning,)
+        key = (override(), in_force(), tuning_key, call.key)
         kernel = self._compiled.get(key)
         if _serves(kernel, recording):
             return kernel
@@ -449,7 +449,7 @@ def jit(
             hint=other_libraries.KEYWORDS.get(name, similar),
         )
     tuning = Tuning.of(tune)
-    asked = asked_search(search)
+    chosen_search = asked_search(search)
 
     def wrapped(traced: Callable[..., Any]) -> JitFunction[..., Any]:
         if not callable(traced):
@@ -463,25 +463,25 @@ def jit(
             dynamic=dynamic,
             signature=signature,
             tuning=tuning,
-            search=asked,
+            search=chosen_search,
         )
 
     return wrapped if function is None else wrapped(function)
 
 
-def einsum_compiled(asked: Request, arrays: Sequence[Array]) -> Array:
+def einsum_compiled(request: Request, arrays: Sequence[Array]) -> Array:
     """Return the result of one kernel, as an array; the static arguments can be hashed."""
-    return np.asarray(_function(asked, None)(*arrays))
+    return np.asarray(_function(request, None)(*arrays))
 
 
-def einsum_tuned(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
+def einsum_tuned(request: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
     """Return the result of the fastest kernel that was found for these shapes and dtypes.
 
     Raises:
         ArgumentError: an option cannot be the key of a cache: a path as a list, say.
     """
     try:
-        function = _function(asked, tuning)
+        function = _function(request, tuning)
     except TypeError:
         raise ArgumentError(
             "einsum: tune= with an order of contraction that is a list",
@@ -492,12 +492,12 @@ def einsum_tuned(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuni
 
 
 @lru_cache(maxsize=1024)
-def _function(asked: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
-    return JitFunction(_recorded(asked), tuning=tuning)
+def _function(request: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
+    return JitFunction(_recorded(request), tuning=tuning)
 
 
-def _recorded(asked: Request) -> Callable[..., Any]:
+def _recorded(request: Request) -> Callable[..., Any]:
     def einsum(*operands: Any) -> Any:
-        return einsum_on_traced(asked, list(operands))
+        return einsum_on_traced(request, list(operands))
 
     return einsum

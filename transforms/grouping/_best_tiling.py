@@ -69,7 +69,7 @@ class BestTilings:
         if key not in self._known:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            self._known[key] = self._asked(state, item, tilings)
+            self._known[key] = self._estimated(state, item, tilings)
         return self._known[key]
 
     def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
@@ -82,7 +82,9 @@ class BestTilings:
         costs = {t: self._model.what_if(state, item, t).seconds for t in ((), *tilings)}
         return sorted(costs.items(), key=lambda pair: pair[1])
 
-    def _asked(self, state: State, group: int, tilings: Sequence[Tiling]) -> tuple[Tiling, float]:
+    def _estimated(
+        self, state: State, group: int, tilings: Sequence[Tiling]
+    ) -> tuple[Tiling, float]:
         whole = self._model.what_if(state, group, ()).seconds
         costs = {tiling: self._model.what_if(state, group, tiling).seconds for tiling in tilings}
         best = min(costs, key=costs.__getitem__, default=())

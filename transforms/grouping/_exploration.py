@@ -170,7 +170,7 @@ class Exploration:
         try:
             at_best = not _leaves_tiling(move)
             items = self.touched(inverse)
-            after = math.fsum(self._asked(item, at_best=at_best) for item in items)
+            after = math.fsum(self._estimate(item, at_best=at_best) for item in items)
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -268,7 +268,7 @@ class Exploration:
         self._ask_all()
 
     def _ask_all(self) -> None:
-        self._costs = {item: self._asked(item) for item in self.state.children()}
+        self._costs = {item: self._estimate(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
 
     def go_to(self, path: Path) -> None:
@@ -298,10 +298,10 @@ class Exploration:
         for item in before:
             self.cost -= self._costs.pop(item)
         for item in after:
-            self._costs[item] = self._asked(item)
+            self._costs[item] = self._estimate(item)
             self.cost += self._costs[item]
 
-    def _asked(self, item: int, *, at_best: bool = False) -> float:
+    def _estimate(self, item: int, *, at_best: bool = False) -> float:
         """Return the seconds of an item as it is tiled, or in its best tiling."""
         if at_best:
             return self._tilings.of(self.state, item)[1]

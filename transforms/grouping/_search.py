@@ -183,11 +183,11 @@ class _Run:
         state, tilings = State(self._graph), BestTilings(self._model)
         Plan(reached.path).apply_to(state)
         ranked = {item: tilings.ranked(state, item) for item in state.children()}
-        asked = [item for item in ranked if ranked[item]]
-        if not asked:
+        ranked_items = [item for item in ranked if ranked[item]]
+        if not ranked_items:
             return []
-        costs = {item: self._model.of_group(state, item).seconds for item in asked}
-        group = max(asked, key=costs.__getitem__)
+        costs = {item: self._model.of_group(state, item).seconds for item in ranked_items}
+        group = max(ranked_items, key=costs.__getitem__)
         return [
             Reached(
                 reached.cost - costs[group] + seconds,

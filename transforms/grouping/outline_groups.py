@@ -159,25 +159,25 @@ class ChosenGroup:
         name: of the function that it is meanwhile.
         label: its name for people.
         ops: how many of each name it holds.
-        asked: its annotations besides its label.
+        annotations: its annotations besides its label.
         obstacles: the annotations that it cannot have, with reasons.
     """
 
     name: str
     label: str
     ops: tuple[tuple[str, int], ...]
-    asked: tuple[str, ...]
+    annotations: tuple[str, ...]
     obstacles: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, group: Group, name: str) -> ChosenGroup:
         """Return a group that is about to become the function of that name."""
         counted = Counter(op.operation.name for op in list(group.body.operations)[:-1])
-        asked = [f"tiling = {list(group.tiling)}"] if group.tiling else []
-        asked += [PRESERVE] if group.preserve else []
+        annotations = [f"tiling = {list(group.tiling)}"] if group.tiling else []
+        annotations += [PRESERVE] if group.preserve else []
         rest = {name: str(note) for name, note in group.annotations.items() if name not in _OWN}
-        asked += [annotations_text({name: text}) for name, text in rest.items()]
-        return cls(name, group.label, tuple(counted.items()), tuple(asked))
+        annotations += [annotations_text({name: text}) for name, text in rest.items()]
+        return cls(name, group.label, tuple(counted.items()), tuple(annotations))
 
     @property
     def title(self) -> str:
@@ -188,5 +188,5 @@ class ChosenGroup:
         """Return the ops of the group, the annotations that it asks for, and those refused."""
         contents = ", ".join(f"{count} {op}" if count > 1 else op for op, count in self.ops)
         rows = [("holds", contents)]
-        rows += [("asks", request) for request in self.asked]
+        rows += [("asks", request) for request in self.annotations]
         return [*rows, *(("not", obstacle) for obstacle in self.obstacles)]

@@ -199,12 +199,12 @@ def declare(module: ir.Operation, text: str) -> bool:
 
 def _parsed(text: str, context: ir.Context) -> ir.Module:
     """Return a module to clone from; a context on loan keeps it."""
-    kept = kept_with(context)
-    if kept is None:
+    cache = kept_with(context)
+    if cache is None:
         return ir.Module.parse(text, context)
-    if text not in kept:
-        kept[text] = ir.Module.parse(text, context)
-    parsed: ir.Module = kept[text]
+    if text not in cache:
+        cache[text] = ir.Module.parse(text, context)
+    parsed: ir.Module = cache[text]
     return parsed
 
 

@@ -73,12 +73,12 @@ def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
     """Drop the arguments that a function does not use; its interface alone calls it."""
     block = function.regions[0].blocks[0]
     used = [any(True for _ in argument.uses) for argument in block.arguments]
-    kept = list(compress(block.arguments, used))
+    used_arguments = list(compress(block.arguments, used))
     (call,) = operations(interface, {"llvm.call"})
     for at in reversed(range(len(used))):
         if not used[at]:
             block.erase_argument(at)
-    inputs = ", ".join(str(argument.type) for argument in kept)
+    inputs = ", ".join(str(argument.type) for argument in used_arguments)
     result = call.results[0].type if len(call.results) else None
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.Type.parse(f"!llvm.func<{'void' if result is None else result} ({inputs})>")

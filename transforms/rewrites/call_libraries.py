@@ -62,14 +62,14 @@ def call_libraries(module: ir.Operation) -> Report:
     report = Report(NAME)
     libraries = in_force()
     functions = LibraryFunctions(module)
-    asked = asked_names(module)
+    names = asked_names(module)
     if libraries:
         bind_declarations(module, libraries, report)
     for op in select(module, lambda op: op.name.startswith("linalg.") and op.name not in _PARTS):
         if not libraries and ASKS not in op.attributes:
             continue
         report.matched[op.name] += 1
-        choice = choose(op, libraries, asked)
+        choice = choose(op, libraries, names)
         if isinstance(choice, Chosen):
             report.changed[op.name] += 1
             report.decisions.append(functions.replace(op, choice))

@@ -174,7 +174,7 @@ def _parts(
             f"vectorize finds no loops without which this {op.name} would read slices",
             hint="lower_to_loops() makes loops of it",
         )
-    remaining = [maps[0].dims.index(dim) for dim in unrolling.kept]
+    remaining = [maps[0].dims.index(dim) for dim in unrolling.kept_dims]
     inner = tuple((sizes or most)[loop] for loop in remaining)
     _check_points(op, len(unrolling) * math.prod(inner))
     _check_amount(op, remaining, inner, [unrolling.remaining_map(map_) for map_ in maps])

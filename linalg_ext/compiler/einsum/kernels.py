@@ -139,16 +139,16 @@ def _compiled_nest(form: Form, algebra: Algebra, products: int) -> Kernel | None
     if (kernel := _nests.get(key)) is not None:
         return kernel
 
-    def compiled(kept: str | None) -> Kernel:
+    def compiled(cache_key: str | None) -> Kernel:
         # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_form
 
-        return compile_form(form, algebra, kept)
+        return compile_form(form, algebra, cache_key)
 
     # One rent for all layouts of a form: once it pays for one it is likely to for the next.
     family = form.name, algebra.kind.name, algebra.dtype
-    kept = partial(_kept_nest_key, form, algebra)
-    kernel = _nests.earned(key, products, COMPILING_PAYS, kept, compiled, family)
+    key_on_disk = partial(_kept_nest_key, form, algebra)
+    kernel = _nests.earned(key, products, COMPILING_PAYS, key_on_disk, compiled, family)
     if kernel is None:
         tell_numpy_computes(
             "%d products of %s in the form %r: a kernel for them is compiled after %d more",
@@ -200,14 +200,14 @@ def specialized_kernel(
     if not (_has_memref_layout(a[0]) and _has_memref_layout(b[0])):
         return None
 
-    def compiled(kept: str | None) -> Kernel:
+    def compiled(cache_key: str | None) -> Kernel:
         # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_for
 
-        return compile_for(a, b, output, algebra, kept)
+        return compile_for(a, b, output, algebra, cache_key)
 
-    kept = partial(kept_key, a, b, output, algebra.dtype)
-    return _specialized.earned(key, products + CALL, SPECIALIZING_PAYS, kept, compiled)
+    key_on_disk = partial(kept_key, a, b, output, algebra.dtype)
+    return _specialized.earned(key, products + CALL, SPECIALIZING_PAYS, key_on_disk, compiled)
 
 
 def compiled_for(a: _Labelled, b: _Labelled, output: tuple[str, ...]) -> Kernel | None:
@@ -268,15 +268,15 @@ def narrow_kernel(
     described = tuple((array.shape, array.dtype) for array in arrays)
     key = request.subscripts.text, described, dtypes, override(), in_force()
 
-    def compiled(kept: str | None) -> Kernel:
+    def compiled(cache_key: str | None) -> Kernel:
         # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_narrow
 
-        return compile_narrow(request, arrays, dtypes, kept)
+        return compile_narrow(request, arrays, dtypes, cache_key)
 
     cost = math.prod(contraction.sizes.values()) + CALL
-    kept = partial(_kept_narrow_key, request, arrays, dtypes)
-    return _narrow.earned(key, cost, SPECIALIZING_PAYS, kept, compiled)
+    key_on_disk = partial(_kept_narrow_key, request, arrays, dtypes)
+    return _narrow.earned(key, cost, SPECIALIZING_PAYS, key_on_disk, compiled)
 
 
 def _is_contiguous(array: Array) -> bool:

@@ -187,12 +187,14 @@ def search(
                 choices = trial(best)
                 kernel = make(choices)
                 progress.advance(_shown(choices))
-                again = arguments()
-                if not all(map(_is_close, results(again, kernel(*again)), expected)):
+                new_arguments = arguments()
+                if not all(
+                    map(_is_close, results(new_arguments, kernel(*new_arguments)), expected)
+                ):
                     continue
                 tried += 1
                 old, new = measure(
-                    [partial(best_kernel, *first_arguments), partial(kernel, *again)], share
+                    [partial(best_kernel, *first_arguments), partial(kernel, *new_arguments)], share
                 )
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:

@@ -307,8 +307,8 @@ def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
         return type_
     shape = subset_shape(type_)
     # A dimension that does not exist is the verifier's to refuse.
-    kept = [dim for dim in dims if 0 <= dim < shape.rank]
-    return subset_type(kept_dims(shape, kept))
+    existing = [dim for dim in dims if 0 <= dim < shape.rank]
+    return subset_type(kept_dims(shape, existing))
 
 
 def _values(numbers: Sequence[Index]) -> list[ir.Value]:

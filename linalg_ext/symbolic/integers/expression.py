@@ -326,8 +326,8 @@ def linear(*parts: tuple[Number, int]) -> Number:
         constant += number.constant * factor
         for atom, coefficient in number.terms:
             terms[atom] = terms.get(atom, 0) + coefficient * factor
-    kept = tuple((atom, factor) for atom, factor in terms.items() if factor)
-    return Expression(constant, kept) if kept else constant
+    nonzero_terms = tuple((atom, factor) for atom, factor in terms.items() if factor)
+    return Expression(constant, nonzero_terms) if nonzero_terms else constant
 
 
 def multiply(lhs: Number, rhs: Number) -> Number:

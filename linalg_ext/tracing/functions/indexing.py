@@ -132,9 +132,9 @@ def _by_slices(value: Traced, items: Sequence[Any]) -> Traced:
     backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
     if backwards:
         taken_part = flip(taken_part, backwards)
-    kept = [item for item in items if not _is_integer(item)]
-    new = [axis for axis, item in enumerate(kept) if item is None]
-    return with_axes_of_one(taken_part, new, len(kept)) if new else taken_part
+    other_items = [item for item in items if not _is_integer(item)]
+    new = [axis for axis, item in enumerate(other_items) if item is None]
+    return with_axes_of_one(taken_part, new, len(other_items)) if new else taken_part
 
 
 def _is_integer(item: Any) -> bool:
@@ -156,8 +156,8 @@ def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
     )
     is_together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     first = chosen[0] if is_together else 0
-    kept = [axis for axis in range(base.ndim) if axis not in chosen]
-    before, after = [a for a in kept if a < first], [a for a in kept if a >= first]
+    kept_axes = [axis for axis in range(base.ndim) if axis not in chosen]
+    before, after = [a for a in kept_axes if a < first], [a for a in kept_axes if a >= first]
     shape: Shape = (
         *(base.shape[axis] for axis in before),
         *block,

@@ -128,8 +128,8 @@ def record_ufunc(
     """
     current_trace(inputs)
     # `reduce` reduces all axes for axis=None, and the first one by default.
-    kept = ("axis",) if method == "reduce" else ()
-    keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
+    meaningful = ("axis",) if method == "reduce" else ()
+    keywords = {k: v for k, v in keywords.items() if v is not None or k in meaningful}
     if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":

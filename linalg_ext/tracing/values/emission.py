@@ -93,8 +93,8 @@ def reduction(
         axes: those that the results lack.
         starts: for each result the number that it starts from, and its dtype.
     """
-    kept = [axis for axis in range(operand.ndim) if axis not in axes]
-    shape = tuple(operand.shape[axis] for axis in kept)
+    kept_axes = [axis for axis in range(operand.ndim) if axis not in axes]
+    shape = tuple(operand.shape[axis] for axis in kept_axes)
     with at_users_line():
         trace = current_trace()
         if any(operand.axes[axis] is None for axis in axes):
@@ -102,7 +102,7 @@ def reduction(
             operand = materialized(operand)
         values, maps = _read([operand], operand.shape)
         targets = [full(shape, number, dtype).value for number, dtype in starts]
-        dims = [ir.AffineDimExpr.get(axis) for axis in kept]
+        dims = [ir.AffineDimExpr.get(axis) for axis in kept_axes]
         maps += [ir.AffineMap.get(operand.ndim, 0, dims)] * len(targets)
         kinds = ["reduction" if axis in axes else "parallel" for axis in range(operand.ndim)]
 

@@ -507,16 +507,16 @@ class Traced(ArrayMethods):
             TraceError: that trace is over, or not the one that runs; the tensor may be gone.
         """
         tensor = self.tensor
-        kept = [dim for dim in self.axes if dim is not None]
+        kept_dims = [dim for dim in self.axes if dim is not None]
         shape = self.shape
         is_stretched = any(
             dim is None and (isinstance(size, Size) or size != 1)
             for dim, size in zip(self.axes, shape, strict=True)
         )
-        if is_stretched or kept != sorted(kept):
+        if is_stretched or kept_dims != sorted(kept_dims):
             return spread(current_trace(), tensor, self.axes, shape, self.dtype, self.dtype)
         rank = ir.ShapedType(tensor.type).rank
-        if len(kept) == rank == len(shape):
+        if len(kept_dims) == rank == len(shape):
             return tensor
         own: list[AnySize] = [1] * rank
         for dim, size in zip(self.axes, shape, strict=True):

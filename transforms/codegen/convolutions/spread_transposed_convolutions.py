@@ -213,18 +213,18 @@ def _of_taps(
     names = [index.name for index in map_.results if isinstance(index, AffineDim)]
     offsets: list[Any] = []
     sizes: list[int] = []
-    kept: list[tuple[int, str]] = []
+    kept_sizes: list[tuple[int, str]] = []
     for place, name in enumerate(names):
         axis = by_tap.get(name)
         offsets.append(0 if axis is None else times(rounds[axis.out], axis.together))
         sizes.append(value.type.get_dim_size(place) if axis is None else axis.together)
         if axis is None or axis.together > 1:
-            kept.append((sizes[-1], name))
-    type_ = ir.RankedTensorType.get([size for size, _ in kept], value.type.element_type)
+            kept_sizes.append((sizes[-1], name))
+    type_ = ir.RankedTensorType.get([size for size, _ in kept_sizes], value.type.element_type)
     part = value
     if type_ != value.type:
         part = _Window(type_, offsets, sizes, [1] * len(sizes)).slice(value)
-    plain = tuple(AffineDim(name) for _, name in kept)
+    plain = tuple(AffineDim(name) for _, name in kept_sizes)
     return part, AffineMap(map_.dims, map_.symbols, plain)
 
 
@@ -304,8 +304,10 @@ class Axis:
 
     def is_met(self) -> np.ndarray[Any, Any]:
         """For each place that is reached and each tap whether an element goes there."""
-        way = np.subtract.outer(np.arange(self.reach), np.arange(self.taps) * self.dilation)
-        return np.asarray((way >= 0) & (way < self.size * self.stride) & (way % self.stride == 0))
+        offsets = np.subtract.outer(np.arange(self.reach), np.arange(self.taps) * self.dilation)
+        return np.asarray(
+            (offsets >= 0) & (offsets < self.size * self.stride) & (offsets % self.stride == 0)
+        )
 
 
 @dataclass(frozen=True)

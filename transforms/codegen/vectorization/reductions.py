@@ -425,8 +425,8 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
     if op is None:
         return None
     if op.name == "arith.select":
-        chosen, new, kept = op.operands
-        return new if chosen == condition and kept == old else None
+        chosen, new, otherwise = op.operands
+        return new if chosen == condition and otherwise == old else None
     if op.name not in _EXTREMA or old not in list(op.operands):
         return None
     (new,) = [operand for operand in op.operands if operand != old] or [None]

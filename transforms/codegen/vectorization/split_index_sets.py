@@ -174,14 +174,14 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
         ops = ops_of(body)
         fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
-        kept = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
+        used_inputs = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
         for at in reversed(range(len(inputs))):
-            if at not in kept:
+            if at not in used_inputs:
                 body.erase_argument(at)
-        operands = [(inputs[at], maps[at]) for at in kept]
+        operands = [(inputs[at], maps[at]) for at in used_inputs]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
         parts = [_operand_of_part(*operand, dim, start, size) for operand in operands]
-        part = _rebuilt(clone, parts, len(kept))
+        part = _rebuilt(clone, parts, len(used_inputs))
         clone.erase()
     return part
 

@@ -215,8 +215,8 @@ class ScatterRule(Rule):
         self._batch = ir.ShapedType(self._indices.type).rank - 1
         axes = range(ir.ShapedType(self._init.type).rank)
         window = ir.ShapedType(self._source.type).rank - self._batch
-        kept = [axis for axis in axes if axis not in self._scattered]
-        self._axes = list(axes) if window == len(axes) else kept
+        kept_axes = [axis for axis in axes if axis not in self._scattered]
+        self._axes = list(axes) if window == len(axes) else kept_axes
         if len(self._axes) != window:
             raise Unserved("tensor.scatter with a source of this rank")
 
