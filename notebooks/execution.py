@@ -120,11 +120,11 @@ def text_of(notebook: Notebook) -> str:
 
 def with_kept_outputs(fresh: Notebook, stored: Notebook) -> Notebook:
     """`fresh`, with varying outputs as they were stored where the cell is the same."""
-    kept = {cell.source: cell.outputs for cell in _code(stored) if cell.outputs}
+    stored_outputs = {cell.source: cell.outputs for cell in _code(stored) if cell.outputs}
     copy = nbformat.from_dict(fresh)
     for cell in _code(copy):
         if varies(cell):
-            cell.outputs = kept.get(cell.source, cell.outputs)
+            cell.outputs = stored_outputs.get(cell.source, cell.outputs)
     return copy
 
 

@@ -416,10 +416,10 @@ def _load(files: Sequence[Path]) -> bool:
     from linalg_ext.ir.context import dialect_modules
     from linalg_ext.module import Module  # noqa: F401  # registers the dialects of this library
 
-    known = dialect_modules()
+    modules = dialect_modules()
     for file in files:
         execute(file)
-    return dialect_modules() != known
+    return dialect_modules() != modules
 
 
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}

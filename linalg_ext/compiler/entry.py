@@ -48,7 +48,7 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
         for op in module.body.operations
         if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
     }
-    listing = ", ".join(f"`{known}`" for known in functions)
+    listing = ", ".join(f"`{function}`" for function in functions)
     if not functions:
         raise SignatureError(
             "the module has no function to call",

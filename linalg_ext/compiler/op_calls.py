@@ -118,8 +118,8 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
     outs = {name: _out(definition, name, value) for name, value in out.items()}
-    known = {name: array.dtype for name, array in {**inits, **outs}.items()}
-    dtypes = resolve_dtypes(definition, deciding, known, dtype)
+    array_dtypes = {name: array.dtype for name, array in {**inits, **outs}.items()}
+    dtypes = resolve_dtypes(definition, deciding, array_dtypes, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}

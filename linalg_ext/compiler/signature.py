@@ -57,15 +57,15 @@ def read_signature(
             f"result_dtypes is {result_dtypes!r}",
             expected="a list with one dtype, or None, for each result",
         )
-    dtypes_ = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
-    if len(dtypes_) != len(types):
+    requested = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
+    if len(requested) != len(types):
         raise SignatureError(
-            f"result_dtypes has {len(dtypes_)} entries, `{name}` has {len(types)} results",
+            f"result_dtypes has {len(requested)} entries, `{name}` has {len(types)} results",
             hint="give one for each result; None keeps the usual one",
         )
     results = tuple(
         Result(index, type_, _result_dtype(type_, dtype, f"result {index} of `{name}`"))
-        for index, (type_, dtype) in enumerate(zip(types, dtypes_, strict=True))
+        for index, (type_, dtype) in enumerate(zip(types, requested, strict=True))
     )
     return Signature(name, parameters, results)
 

@@ -323,12 +323,12 @@ def _check_type_var(
 ) -> None:
     if expr.type_var is None:
         return
-    known = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
-    if expr.type_var.name not in known:
+    names = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
+    if expr.type_var.name not in names:
         raise DefinitionError(
             f"type variable {expr.type_var} in `{expr}` is not an operand's type",
             where=where,
-            expected=f"one of {', '.join(sorted(known))}",
+            expected=f"one of {', '.join(sorted(names))}",
         )
 
 

@@ -141,10 +141,10 @@ class _Parser:
             return AffineConst(int(token))
         if token in self._names:
             return self._names[token]
-        known = ", ".join(self._names) or "none: the map declares no names"
+        names = ", ".join(self._names) or "none: the map declares no names"
         if token.isidentifier():
             raise AffineTextError(
-                f"{token} is not declared by the map", offset, expected=f"one of {known}"
+                f"{token} is not declared by the map", offset, expected=f"one of {names}"
             )
         self._position -= 1
         raise self._unexpected("a name, an integer or `(`")

@@ -246,12 +246,12 @@ def _text_of(path: Path) -> str:
 def _check_options(
     chosen: Notation, way: Literal["read", "write"], options: Mapping[str, Any]
 ) -> None:
-    known = chosen.options(way)
+    accepted = chosen.options(way)
     for name in options:
-        if name not in known:
+        if name not in accepted:
             raise ArgumentError(
                 f"the notation {chosen.name} has no option {name!r}",
-                expected=f"one of {', '.join(known)}" if known else "none",
+                expected=f"one of {', '.join(accepted)}" if accepted else "none",
             )
 
 

@@ -223,13 +223,13 @@ def no_element_type(definition: OpDefinition, name: str, notation: str) -> Notat
 
 def near(name: str) -> list[str]:
     """Functions whose names are close to a name that is none."""
-    known = list(STD_FUNCTIONS)
-    if name in (bare := {known_name.removeprefix("std_") for known_name in known}):
+    names = list(STD_FUNCTIONS)
+    if name in (bare := {known_name.removeprefix("std_") for known_name in names}):
         return [f"std_{name}"]
     stem = name.removeprefix("std_")
     # `std_add` is the document's own shorthand for both of them.
     typed = [f"std_{stem}{suffix}" for suffix in ("f", "i") if f"{stem}{suffix}" in bare]
-    return typed or difflib.get_close_matches(name, known, n=3)
+    return typed or difflib.get_close_matches(name, names, n=3)
 
 
 def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) -> OpDefinition:

@@ -310,9 +310,9 @@ def _listing(terminals: Any) -> str | None:
     spelled = []
     for name in terminals or ():
         pattern = next((t.pattern for t in _parser().terminals if t.name == name), None)
-        known = _SPELLING.get(name)
-        if known is not None:
-            spelled.append(known)
+        spelling = _SPELLING.get(name)
+        if spelling is not None:
+            spelled.append(spelling)
         elif pattern is not None and pattern.type == "str":
             spelled.append(f"`{pattern.value}`")
     # A long list says only that the place is in the middle of something.

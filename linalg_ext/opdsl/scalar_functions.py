@@ -107,12 +107,12 @@ class _Namespace:
 
 
 def _unknown(namespace: str, name: str, names: list[str]) -> UnknownFunctionError:
-    known = [known for known in names if not known.startswith("_")]
-    near = difflib.get_close_matches(name, known, 1)
+    public = [name for name in names if not name.startswith("_")]
+    near = difflib.get_close_matches(name, public, 1)
     return UnknownFunctionError(
         f"{namespace} has no function {name!r}",
         where=caller_location(),
-        expected=f"one of {', '.join(known)}",
+        expected=f"one of {', '.join(public)}",
         hint=f"did you mean {namespace}.{near[0]}?" if near else None,
     )
 

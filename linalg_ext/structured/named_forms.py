@@ -294,9 +294,9 @@ def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature
 @functools.cache
 def _upstream_definitions() -> tuple[OpDefinition, ...]:
     """Return the op library's definitions of the ops that upstream has, the unsigned ones last."""
-    known = {getattr(op_class, "OPERATION_NAME", None) for op_class in vars(linalg).values()}
+    op_names = {getattr(op_class, "OPERATION_NAME", None) for op_class in vars(linalg).values()}
     # Families in which upstream has no op need not be loaded.
-    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)
+    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in op_names)
     definitions = [
         op.definition
         for op in ops

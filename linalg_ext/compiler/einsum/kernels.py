@@ -262,8 +262,8 @@ def narrow_kernel(
     """
     if len(arrays) != 2 or request.kind.name != "+*" or 0 in contraction.sizes.values():
         return None
-    known = _NARROW.get(dtypes.compute, ())
-    if any(array.dtype not in known or not _is_contiguous(array) for array in arrays):
+    narrow_types = _NARROW.get(dtypes.compute, ())
+    if any(array.dtype not in narrow_types or not _is_contiguous(array) for array in arrays):
         return None
     described = tuple((array.shape, array.dtype) for array in arrays)
     key = request.subscripts.text, described, dtypes, override(), in_force()

@@ -265,12 +265,12 @@ def distinct(
 
     torch.export takes inputs for one if their examples are the same tensor.
     """
-    known = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    own_tensors = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
 
     def as_new(tensor: Any) -> Any:
-        if id(tensor) in known:
+        if id(tensor) in own_tensors:
             return tensor.detach().clone()
-        known.add(id(tensor))
+        own_tensors.add(id(tensor))
         return tensor
 
     pytree = torch().utils._pytree

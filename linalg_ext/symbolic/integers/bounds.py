@@ -315,8 +315,8 @@ def _hull(numbers: Iterable[Number]) -> _Interval:
 
 
 def _if_any(pick: Callable[[list[int]], int], bounds: Iterable[int | None]) -> int | None:
-    known = [bound for bound in bounds if bound is not None]
-    return pick(known) if known else None
+    finite = [bound for bound in bounds if bound is not None]
+    return pick(finite) if finite else None
 
 
 def _quotient_interval(atom: Quotient) -> _Interval:

@@ -102,10 +102,10 @@ class Atom(Arithmetic, ABC):
         return self.__dict__.setdefault("_known_token", object())
 
     def __hash__(self) -> int:
-        known: int | None = self.__dict__.get("_hash")
-        if known is None:
-            known = self.__dict__["_hash"] = hash(self._identity())
-        return known
+        hash_: int | None = self.__dict__.get("_hash")
+        if hash_ is None:
+            hash_ = self.__dict__["_hash"] = hash(self._identity())
+        return hash_
 
 
 @dataclass(frozen=True, eq=False)

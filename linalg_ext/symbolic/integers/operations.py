@@ -440,10 +440,10 @@ def _symbols_of_number(number: Number) -> Iterator[Symbol]:
 
 def _symbols_of_part(part: Atom | Condition) -> tuple[Symbol, ...]:
     """Kept on the part: sets of sets share their parts, and a walk would meet one many times."""
-    known: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
-    if known is None:
-        known = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
-    return known
+    symbols: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
+    if symbols is None:
+        symbols = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
+    return symbols
 
 
 def _read(part: Atom | Condition) -> Iterator[Symbol]:

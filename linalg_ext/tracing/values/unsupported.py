@@ -32,10 +32,10 @@ class Unrecorded:
     """The base of traced values: the protocols of arrays in Python that no trace records."""
 
     def __bool__(self) -> NoReturn:
-        known = _instead()
+        replacement = _instead()
         refuse(
             "the truth of a traced value is not known while the function is traced",
-            f"write {known}" if known else _BRANCH,
+            f"write {replacement}" if replacement else _BRANCH,
         )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
@@ -53,11 +53,11 @@ class Unrecorded:
         )
 
     def __float__(self) -> NoReturn:
-        known = _instead()
+        replacement = _instead()
         refuse(
             "a traced value has no number yet: it cannot become a float",
-            f"write {known}"
-            if known
+            f"write {replacement}"
+            if replacement
             else f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for "
             f"float(x); {_INSIDE}",
         )
@@ -159,11 +159,11 @@ def instead(name: str) -> str | None:
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    known = hooks.facade("tracing").recorded_names()
+    recorded = hooks.facade("tracing").recorded_names()
     short = name.rpartition(".")[2]
     hint = instead(name)
     if hint is None:
-        near = difflib.get_close_matches(short, known, 1, 0.6)
+        near = difflib.get_close_matches(short, recorded, 1, 0.6)
         hint = (
             f"the nearest that is recorded is {near[0]}"
             if near

@@ -134,8 +134,8 @@ def is_widened(value: Any) -> bool:
     read = op.operands[maps.index(largest)].type
     if not isinstance(read, ir.ShapedType) or _bits(read) >= _bits(op.results[0].type):
         return False
-    known = {value: number for number, value in enumerate([*arguments, *captured_scalars(op)])}
-    payload = read_payload(op, known, len(known))
+    numbers = {value: number for number, value in enumerate([*arguments, *captured_scalars(op)])}
+    payload = read_payload(op, numbers, len(numbers))
     return not isinstance(payload, str) and not payload.is_long
 
 

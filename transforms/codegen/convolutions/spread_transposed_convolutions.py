@@ -251,11 +251,11 @@ def _generic(
     generic = generic_on_tensors(operands[:-1], operands[-1], own_maps, kinds.values())
     old = convolution.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
-    known = dict(zip(old.arguments, new.arguments, strict=True))
+    mapping = dict(zip(old.arguments, new.arguments, strict=True))
     total, choice = convolution.combination
     with ir.InsertionPoint(new):
-        known[choice] = computed_anew(convolution.product, old, known)
-        linalg.YieldOp([computed_anew(total.results[0], old, known)])
+        mapping[choice] = computed_anew(convolution.product, old, mapping)
+        linalg.YieldOp([computed_anew(total.results[0], old, mapping)])
     return generic.results[0]
 
 

@@ -314,15 +314,15 @@ def _looked_up(op: Any, maps: Sequence[AffineMap], step: ConditionalStep) -> Any
     old_arguments = [body.arguments[at] for at in (*kept_inputs, len(inputs))]
     block = new.regions[0].blocks.append(*(argument.type for argument in old_arguments))
     with ir.InsertionPoint(block):
-        known = dict(zip(old_arguments, block.arguments, strict=True))
-        within, place = _place(computed_anew(label, body, known), size)
+        mapping = dict(zip(old_arguments, block.arguments, strict=True))
+        within, place = _place(computed_anew(label, body, mapping), size)
         for at, value in enumerate(inputs):
             if at not in kept_inputs:
-                known[body.arguments[at]] = _element(value, maps[at], reduced, dims, place)
-        chosen = computed_anew(step.value, body, known)
-        otherwise = computed_anew(step.otherwise, body, known)
-        known[step.choice.results[0]] = arith.select(within, chosen, otherwise)
-        linalg.YieldOp([computed_anew(step.combiner.results[0], body, known)])
+                mapping[body.arguments[at]] = _element(value, maps[at], reduced, dims, place)
+        chosen = computed_anew(step.value, body, mapping)
+        otherwise = computed_anew(step.otherwise, body, mapping)
+        mapping[step.choice.results[0]] = arith.select(within, chosen, otherwise)
+        linalg.YieldOp([computed_anew(step.combiner.results[0], body, mapping)])
     return new.results[0]
 
 

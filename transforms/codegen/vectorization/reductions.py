@@ -471,16 +471,16 @@ def _holds(condition: Any, new: Any, case: int) -> bool:
     return _COMPARED[predicate][case if left == new else mirrored[case]]
 
 
-def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
-    if value in known:
-        return known[value]
+def _evaluated(value: Any, values: dict[Any, Any]) -> Any:
+    if value in values:
+        return values[value]
     op = value.owner.operation
-    shape = next(iter(known.values())).type.shape
+    shape = next(iter(values.values())).type.shape
     type_ = ir.VectorType.get(shape, value.type)
     attributes = {name: op.attributes[name] for name in op.attributes}
     if op.name == "arith.constant":
         attributes["value"] = ir.DenseElementsAttr.get_splat(type_, attributes["value"])
-    operands = [_evaluated(operand, known) for operand in op.operands]
+    operands = [_evaluated(operand, values) for operand in op.operands]
     return ir.Operation.create(
         op.name, results=[type_], operands=operands, attributes=attributes
     ).results[0]
