@@ -199,7 +199,7 @@ def as_array(value: Any, name: str) -> Array:
     # The check loads numpy.ma, which takes longer than most calls.
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
-            f"{name} is a masked array, and compiled code knows no mask",
+            f"{name} is a masked array, and compiled code reads no mask",
             where=caller_location(),
             hint="fill it first: array.filled(value)",
         )

@@ -66,13 +66,15 @@ def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Ope
         of_operand = operand_maps.setdefault(operand.name, {})
         meaning = MAP_WORDS[word]
         if meaning in of_operand:
-            raise ArgumentError(f"{definition.name}: the {meaning} of {operand.name} is said twice")
+            raise ArgumentError(
+                f"{definition.name}: the {meaning} of {operand.name} is given twice"
+            )
         of_operand[meaning] = value
     for name, maps in operand_maps.items():
         for first, second in _EXCLUSIVE:
             if first in maps and second in maps:
                 raise ArgumentError(
-                    f"{definition.name}: both the {first} and the {second} of {name} are said",
+                    f"{definition.name}: both the {first} and the {second} of {name} are given",
                     expected="one of them",
                 )
     return operand_maps

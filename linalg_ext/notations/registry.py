@@ -219,7 +219,7 @@ def _chosen(source: object, name: str | None) -> Notation:
         return _notation_named(name)
     if not isinstance(source, os.PathLike):
         raise ArgumentError(
-            "a text does not tell its notation",
+            "the notation of the text is not given",
             expected=f"one of {', '.join(notations())}",
             hint='name it: lx.read(text, "tc"); for a file, give a Path',
         )

@@ -256,7 +256,7 @@ def _bound_elements(
     element_types = {own for own in type_of_input.values() if own is not None}
     if free and len(element_types) != 1:
         raise DefinitionError(
-            f"{definition.name}: no operand tells the type {free[0]}",
+            f"{definition.name}: no operand has the type {free[0]}",
             where=caller_location(),
             expected="operands of one type variable",
             hint="cast them: TypeFn.cast_signed(U, ...)",

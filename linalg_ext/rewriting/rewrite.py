@@ -157,7 +157,7 @@ class Rewrite(Transformation):
         super().__init__(pass_name, pattern, reserved=2, on=on)
         if driver not in _DRIVERS:
             raise ArgumentError(
-                f"{pass_name} asks for the driver {driver!r}", expected=" or ".join(_DRIVERS)
+                f"{pass_name} has the unknown driver {driver!r}", expected=" or ".join(_DRIVERS)
             )
         self.pattern = pattern
         self.benefit = benefit

@@ -334,7 +334,7 @@ def _symbols(code: bytes) -> list[Symbol]:
 
 @contextmanager
 def _read() -> Iterator[None]:
-    """Turn faults in the object that is read inside the `with` block."""
+    """Raise one error for all faults of an object that is read inside the `with` block."""
     try:
         yield
     except (LinalgExtError, struct.error, IndexError, ValueError) as error:

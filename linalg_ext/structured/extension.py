@@ -349,7 +349,7 @@ def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
             )
         meaning = SUGAR_WORDS.get(word, word)
         if meaning in clauses.setdefault(letter, {}):
-            raise ArgumentError(f"the {meaning} of operand {letter} is said twice")
+            raise ArgumentError(f"the {meaning} of operand {letter} is given twice")
         clauses[letter][meaning] = attribute
     dims = tuple(f"d{position}" for position in range(_iteration_rank(op, clauses, letters)))
     natural: Indices = tuple(AffineDim(dim) for dim in dims)

@@ -86,7 +86,7 @@ def test_mlir_text_keeps_fixed_sizes_and_named_ops() -> None:
     ("call", "message"),
     [
         (lambda: lx.read("x", "tcc"), "'tcc' is not a notation.*did you mean tc"),
-        (lambda: lx.read("x"), "does not tell its notation"),
+        (lambda: lx.read("x"), "the notation of the text is not given"),
         (lambda: lx.read(Path("x.zzz")), "x.zzz is that of no notation.*\\.mlir, \\.tc"),
         (lambda: lx.read("x", "ods"), "ods is written only.*einsum, mlir"),
         (lambda: lx.read("i->i", "einsum", knd="+*"), "no option 'knd'.*kind"),

@@ -136,7 +136,7 @@ def test_an_op_of_mixed_types_asks_for_casts() -> None:
 
         return mixed
 
-    with pytest.raises(DefinitionError, match=r"added: no operand tells the type U(.|\n)*cast"):
+    with pytest.raises(DefinitionError, match=r"added: no operand has the type U(.|\n)*cast"):
         declared(1, 2)
 
     @structured_op

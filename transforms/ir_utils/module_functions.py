@@ -29,7 +29,7 @@ no two of them overlap in any call."""
 THREADS = "linalg_ext.threads"
 """Attribute of the entry that says for how many threads its loops are cut.
 
-The entry then gets a pointer to the thread pool's function in the place of its status.
+Before a call the word of its status then holds the context by which threads share loops.
 """
 
 

@@ -187,7 +187,7 @@ def _plain_types(types: Sequence[Any]) -> list[Any]:
 
 
 def _body(block: Any, values: Sequence[Any]) -> list[Any]:
-    """Return a region's block copied to the insertion point, its operands and results being
+    """Return the results of a region's block, copied to the insertion point; values are as of
     `_plain`.
     """
     types = [argument.type for argument in block.arguments]

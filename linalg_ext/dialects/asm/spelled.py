@@ -228,7 +228,7 @@ class _OpParser:
     def _check(self, clause: Clause, in_dictionary: bool) -> None:
         reader, name = self._reader, clause.name
         if self._op.clause(name) is not None:
-            reader.refuse(f"{self._op.name}: {name} is said twice", clause.place)
+            reader.refuse(f"{self._op.name}: {name} is given twice", clause.place)
         known = in_dictionary or SUGAR.fullmatch(name) is not None or name in _TRAILING
         if not known:
             reader.refuse(

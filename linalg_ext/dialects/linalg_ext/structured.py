@@ -150,7 +150,7 @@ def elementwise(
     name = kind if isinstance(kind, str) else kind.name
     function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
     if function is None:
-        raise ArgumentError(f"elementwise knows no kind {name!r}")
+        raise ArgumentError(f"elementwise has no kind {name!r}")
     parsed = _maps(maps, len(values) + 1)
     if outs is None:
         scalars = scalar_positions(values)

@@ -125,7 +125,7 @@ def _check_symbols(functions: Sequence[Prototype]) -> None:
         other = known.setdefault(function.symbol, function)
         if other != function:
             raise LibraryError(
-                f"`{function.symbol}` is said to take two things: `{other}` and `{function}`",
+                f"`{function.symbol}` has two prototypes: `{other}` and `{function}`",
                 expected="one prototype for one function",
             )
 

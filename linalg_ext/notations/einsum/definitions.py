@@ -85,7 +85,7 @@ def semiring(kind: object) -> Semiring:
     if ring is None:
         near = get_close_matches(spelling, _BY_SPELLING, n=1)
         raise ArgumentError(
-            f"einsum knows no kind {kind!r}",
+            f"einsum has no kind {kind!r}",
             expected=_choices(),
             hint=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
         )

@@ -59,12 +59,12 @@ WRONG = {
     "no operand": (ADD + " broadcast_q = [1]" + END, "add has no operand 'q'", "broadcast_q"),
     "said twice": (
         ADD + " broadcast_a = [1] broadcast_a = [1]" + END,
-        "broadcast_a is said twice",
+        "broadcast_a is given twice",
         "broadcast_a",
     ),
     "by two names": (
         ADD + " broadcast_a = [1] broadcast_lhs = [1]" + END,
-        "the broadcast of lhs is said twice",
+        "the broadcast of lhs is given twice",
         "",
     ),
     "map and sugar": (

@@ -247,7 +247,7 @@ MESSAGES = {
     "no op": "<ufunc 'add'> is not an op",
     "no such op": "did you mean 'linalg.matmul'?",
     "other operands": "takes 1 operands, `matmul` has 3",
-    "two meanings": "`add` is said to take two things",
+    "two meanings": "`add` has two prototypes",
     "no product": "`product` multiplies matrices, and `linalg.add` may be anything",
 }
 

@@ -194,7 +194,7 @@ class Reading:
         return type_
 
     def said_type(self, reader: Reader, op: Op, value: Span) -> Span:
-        """Read the type of a set, which states its sizes."""
+        """Read the type that a text states for a set, and compare it with the known one."""
         type_ = self.type(reader, op.written)
         stated = self.scope[value.text].type
         if stated is None or not is_set(self.canonical(stated)):
@@ -224,7 +224,7 @@ class Reading:
         self.edits.append(Edit(start, end, pieces))
 
     def define(self, op: Op, facts: Facts) -> None:
-        """Record the sets that the results of an op are."""
+        """Record the facts about the results of an op."""
         for name in op.results:
             self.scope.define(name, facts)
 
