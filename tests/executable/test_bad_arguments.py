@@ -188,7 +188,7 @@ BAD_MEMORY: dict[str, Any] = {
     "read-only": (lambda: np.broadcast_to(good(), (2, 3)), errors.LayoutError, "read-only"),
     "Fortran": (lambda: np.asfortranarray(good()), errors.LayoutError, "row-major.*ascontiguous"),
     "field view": (field_view, errors.LayoutError, "not aligned|strides"),
-    "list": (lambda: good().tolist(), errors.ArgumentError, "got a list.*may write"),
+    "list": (lambda: good().tolist(), errors.ArgumentError, "is a list.*may write"),
     "small": (lambda: np.zeros((2, 2), np.float32), errors.ShapeError, r"\(2, 2\)"),
     "dtype": (lambda: np.zeros((2, 3)), errors.DTypeError, "float64"),
 }

@@ -246,7 +246,7 @@ MESSAGES = {
     "none of several": "the list of functions for `a` is empty",
     "no op": "<ufunc 'add'> is not an op",
     "no such op": "did you mean 'linalg.matmul'?",
-    "other operands": "takes 1 operands, `matmul` has 3",
+    "other operands": "takes 1 operand, and `matmul` has 3",
     "two meanings": "`add` has two prototypes",
     "no product": "`product` multiplies matrices, and `linalg.add` may be anything",
 }
