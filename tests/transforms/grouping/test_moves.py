@@ -231,7 +231,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "a label that is not text": (lambda: Insert((1,), {"label": 3}), "a text"),
     "a value of no kind": (lambda: Annotate(1, "x", object()), "True"),  # type: ignore[arg-type]
     "preserve = False": (lambda: Annotate(1, "preserve", False), "None to take it away"),
-    "no JSON": (lambda: Plan.from_json("{"), "no JSON"),
+    "no JSON": (lambda: Plan.from_json("{"), "not JSON"),
     "no list": (lambda: Plan.from_json("{}"), "a list of moves"),
     "no move": (lambda: Plan.from_json('[{"move": "Insrt"}]'), "move 0 .*Insert, Dissolve"),
     "no such field": (
