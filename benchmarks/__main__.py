@@ -5,21 +5,21 @@
     python -m benchmarks bars matmul        # one part; cases whose name contains a word
     python -m benchmarks limits
 
-    limits          what the machine can do at the most
+    limits          the best rates of the machine
     bars            this project beside NumPy, PyTorch, JAX, IREE and numba, on one thread and all
     library         ops of the library beside NumPy; work that has a budget, compilation among it
-    calls           what a call costs beside the work, on one thread and on several
+    calls           the cost of a call beside its work, on one thread and on several
     compiling       how long a function takes to trace and compile, beside JAX; the costliest passes
     starting        how long a process takes to its first result, nothing or all being kept on disk
     contractions    products and tensor contractions beside NumPy, on one thread
-    scaling         what all cores gain over one thread
+    scaling         the gain of all cores over one thread
     models          models of PyTorch beside PyTorch, its compiler and JAX
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
     grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
-    accuracy        how far sums are from what is exact, beside NumPy, PyTorch and JAX
+    accuracy        the distance of sums from exact ones, beside NumPy, PyTorch and JAX
     versus COMMIT   the bars of this commit and of another one, in turn; --models: the models, too
-    instructions    what the hot loops of some kernels are made of, and how many are executed
+    instructions    the instructions of some kernels' hot loops, and the number executed
 
 Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
 """

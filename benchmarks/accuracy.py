@@ -65,8 +65,8 @@ def largest_error(result: Any, exact: Any) -> float:
     worst = 0.0
     for start in range(0, max(1, len(exact) if exact.ndim else 1), _CHUNK):
         part = np.s_[start : start + _CHUNK] if exact.ndim else ()
-        got, right = np.asarray(result)[part].astype(np.float64), exact[part]
-        worst = max(worst, float(np.max(np.abs(got - right) / np.abs(right))))
+        numbers, right = np.asarray(result)[part].astype(np.float64), exact[part]
+        worst = max(worst, float(np.max(np.abs(numbers - right) / np.abs(right))))
     return worst / UNIT
 
 

@@ -65,7 +65,7 @@ def _total(values: Any) -> Any:
 
 
 def ways() -> dict[str, Work]:
-    """Ways to call NumPy, and this library, on arrays of four elements, by what is written."""
+    """Ways to call NumPy, and this library, on arrays of four elements, by their spelling."""
     return {**_operators(), **_functions()}
 
 

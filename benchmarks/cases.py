@@ -19,7 +19,7 @@ from linalg_ext.opdsl import D, S, StructuredOp, T, TensorDef, structured_op
 
 @dataclass(frozen=True)
 class Case:
-    """A benchmark: a name, the peer, and what makes the two callables."""
+    """A benchmark: a name, the peer, and the maker of the two callables."""
 
     name: str
     peer: str

@@ -98,9 +98,9 @@ def _softmax(xp: Any, x: Any) -> Any:
 
 
 def _layer_norm(xp: Any, x: Any, scale: Any, shift: Any) -> Any:
-    away = x - xp.mean(x, axis=-1, keepdims=True)
-    variance = xp.mean(away * away, axis=-1, keepdims=True)
-    return away / xp.sqrt(variance + 1e-5) * scale + shift
+    centered = x - xp.mean(x, axis=-1, keepdims=True)
+    variance = xp.mean(centered * centered, axis=-1, keepdims=True)
+    return centered / xp.sqrt(variance + 1e-5) * scale + shift
 
 
 _HEADS = 4
@@ -143,7 +143,7 @@ def _layers(xp: Any, x: Any, *weights: Any) -> Any:
 
 
 Seconds = defaultdict[str, float]
-"""Processor time by the name of what took it."""
+"""Processor time by the name of its phase."""
 
 
 class Case(NamedTuple):
@@ -167,7 +167,7 @@ CASES = {
 
 
 class Times(NamedTuple):
-    """Seconds of processor time to make one kernel, in total and by what they went to."""
+    """Seconds of processor time to make one kernel, in total and by phase."""
 
     total: float
     tracing: float

@@ -5,7 +5,7 @@
 
     apart       each op is a group: nothing is fused
     greedy      upstream's fusion of element-wise ops, and each op that it leaves is a group
-    pipeline    no groups: what the pipeline fuses of itself
+    pipeline    no groups: the fusion of the pipeline itself
     found       the groups of `compile(search=Search())`, by the model alone
     measured    the same where the best three, upstream's fusion and no groups race in the end
 

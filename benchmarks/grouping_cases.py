@@ -19,7 +19,7 @@ Formula: TypeAlias = "tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]"
 
 @dataclass(frozen=True)
 class Case:
-    """A module and what it is called on."""
+    """A module and its arguments."""
 
     name: str
     module: lx.Module
@@ -85,7 +85,7 @@ def chain(x: Any, y: Any) -> Any:
 
 
 def row_statistics(x: Any) -> Any:
-    """Logarithms of sums, and what is most."""
+    """Logarithms of sums, and maxima."""
     scaled = _normed(x) * 2.0 + 1.0
     return np.log(np.exp(scaled).sum(axis=-1)) + scaled.max(axis=-1)
 

@@ -7,8 +7,8 @@
 The code is compiled for AVX2 and for AVX-512, whatever this machine is, and disassembled. The loop
 that counts is, in each kernel, the innermost one with the most arithmetic on vectors. The record
 holds, for each loop, the instructions of one round, the multiply-adds among them, and the loads and
-stores. It also holds what is there by mistake: registers spilled to the stack, gathers, calls.
-Valgrind knows no AVX-512: kernels that it runs are compiled for AVX2.
+stores. It also counts instructions that are there by mistake: registers spilled to the stack,
+gathers, calls. Valgrind knows no AVX-512: kernels that it runs are compiled for AVX2.
 """
 
 from __future__ import annotations

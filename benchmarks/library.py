@@ -3,8 +3,8 @@
     python -m benchmarks library            # all cases
     python -m benchmarks library matmul     # those whose name contains a word
 
-A time is what a user pays for one call on arrays that exist: checks, allocation of the result and
-all. Compilation has budgets of its own. Ratios above 1 mean that we are quicker.
+A time is that of a whole call on arrays that exist, checks and the allocation of the result
+included. Compilation has budgets of its own. Ratios above 1 mean that we are quicker.
 """
 
 from __future__ import annotations

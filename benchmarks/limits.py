@@ -50,7 +50,7 @@ class Traffic:
     """A loop that moves memory.
 
     Attributes:
-        name: what tables call it.
+        name: its name in tables.
         inputs: how many arrays it reads; it writes one more.
         streams: whether its stores go around the caches.
     """
@@ -155,7 +155,7 @@ class Limits:
 
 @cache
 def measured(threads: int = 1) -> Limits:
-    """The limits of this machine, measured once a run: best rates, for that is what a limit is."""
+    """The limits of this machine, measured once a run: best rates, for a limit is the best."""
     return Limits(
         threads,
         {dtype: peak_flops(dtype, threads).best for dtype in arithmetic()},
@@ -164,7 +164,7 @@ def measured(threads: int = 1) -> Limits:
 
 
 def footprints() -> list[int]:
-    """Half of each cache, and what no cache holds."""
+    """Half of each cache, and a size that no cache holds."""
     caches = target.current().caches
     return [cache.size // 2 for cache in caches] + [max(256 << 20, 6 * caches[-1].size)]
 

@@ -1,4 +1,4 @@
-"""The same work for this project and its peers: what each runs, for one case.
+"""The same work for this project and its peers: the functions of each, for one case.
 
 A peer that is not installed is left out; `missing()` names it. Each gets its own arrays, made once,
 and is run the way its users run it: NumPy as written, PyTorch in inference mode, and the same

@@ -1,4 +1,4 @@
-"""All cores beside one thread: each case on both in turn, and what the machine itself gains.
+"""All cores beside one thread: each case on both in turn, and the gain of the machine itself.
 
 python -m benchmarks scaling            # all cases
 python -m benchmarks scaling softmax    # those whose name contains a word

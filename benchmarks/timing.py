@@ -1,4 +1,4 @@
-"""Two callables timed in turn, so that what disturbs the machine disturbs both."""
+"""Two callables timed in turn, so that a disturbance of the machine affects both."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def compare(
     """Time two callables in alternate rounds of some milliseconds each.
 
     Args:
-        ours, theirs: what is called.
+        ours, theirs: the functions that are called.
         seconds: for how long, about.
-        clock: what tells the time of a round.
+        clock: the clock of a round.
     """
     ours()
     theirs()

@@ -177,7 +177,7 @@ class _Side:
 def _serve(threads: int) -> None:
     """Answer questions on standard input: this file runs as a script, in either tree.
 
-    Nothing of the tree is used here but what all commits have.
+    This file uses the parts of the tree alone that all commits have.
     """
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     sys.path[0] = os.getcwd()

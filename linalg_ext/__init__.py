@@ -1,4 +1,4 @@
-"""Say once what a tensor operation is: write it down, rewrite it on real MLIR, run it on arrays.
+"""Declare a tensor operation once: write it down, rewrite it on real MLIR, run it on arrays.
 
 The public names below are loaded when they are first asked for, so that importing the package is
 quick and needs no MLIR.

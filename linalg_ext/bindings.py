@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.transform import structured as structured
 
     exporters: Any  # native, and without stubs
-    irdl: Any  # what it is used for is native too
+    irdl: Any  # its uses are native too
 
 INSTALL = "pip install torch-mlir"
 

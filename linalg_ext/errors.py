@@ -1,7 +1,7 @@
 """The one error tree of the library.
 
-Every error that a user can provoke is a `LinalgExtError` and reads as a small letter: what is
-wrong, where, what was expected, how to mend it.
+Every error that a user can provoke is a `LinalgExtError` and reads as a small letter: the mistake,
+its place, the expectation, the remedy.
 
     linalg_ext.errors.DefinitionError: `C[D.m] = A[D.m, D.n]` drops dimension n: ...
       kernels.py, line 12, in row_sum:   C[D.m] = A[D.m, D.n]
@@ -59,7 +59,7 @@ class LinalgExtError(Exception):
     Attributes:
         what: the mistake, in one sentence: the first of `args`.
         where: the place: a line of Python, of IR, or an argument.
-        expected: what would have been right.
+        expected: the right value, in words.
         hint: how to mend it.
         notes: further lines (upstream's diagnostics, for example).
     """
@@ -267,15 +267,15 @@ class UnresolvedSymbolError(LinalgExtError, LookupError):
 
 
 class LibraryError(LinalgExtError, ValueError):
-    """A native library cannot be registered, or its function cannot do what an op asks of it."""
+    """A native library cannot be registered, or its function cannot compute an op."""
 
 
 class ArgumentError(LinalgExtError, ValueError):
-    """An argument of a call does not fit what is called."""
+    """An argument of a call does not fit the function that is called."""
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is no object of the kind that is wanted."""
+    """An argument is not an object of the kind that is wanted."""
 
 
 class PathError(ArgumentError, RuntimeError):
@@ -387,6 +387,13 @@ def _short_path(file: str) -> str:
         return "a cell of the notebook"
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return file if relative.startswith("..") else relative
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun for a message: `1 index`, `2 indices`, `0 operands`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {'indices' if noun == 'index' else noun + 's'}"
 
 
 def _indented(text: str) -> str:

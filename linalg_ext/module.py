@@ -45,7 +45,7 @@ class Module(Shown, shown_as="module"):
     """A module, its context, and our verification.
 
     Attributes:
-        filename: what diagnostics call the text it came from.
+        filename: the name of its text in diagnostics.
         applied: the scripts of the transform dialect in it that have run, by their names.
     """
 
@@ -73,7 +73,7 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.dialects.asm`. Ops of TOSA, StableHLO and
+        with the versions in their heads: see `linalg_ext.dialects.asm`. Ops of TOSA, StableHLO and
         PyTorch become linalg on tensors.
 
         Args:
@@ -81,8 +81,8 @@ class Module(Shown, shown_as="module"):
             trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
                 process: only for text that MLIR itself has printed.
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
-            legalize: bring what exporters write, TOSA, StableHLO and PyTorch's ops, to linalg.
-            filename: what diagnostics call the text.
+            legalize: bring exporters' ops, TOSA, StableHLO and PyTorch's, to linalg.
+            filename: the name of the text in diagnostics.
             context: one that no other thread uses now, to put it in; a new one by default.
 
         Raises:
@@ -115,7 +115,8 @@ class Module(Shown, shown_as="module"):
                 diagnostics = joined(of_error(error), emitted)
                 raise _rejected(text, _traced_back(diagnostics, translation), filename) from None
             except RuntimeError:
-                # The bindings cannot turn a message into a str that quotes bytes which are no text.
+                # The bindings cannot turn a message into a str that quotes bytes which are not
+                # text.
                 raise _rejected(text, (), filename) from None
         if isinstance(text, bytes) or "\\" in text:
             _check_names(module.ir.operation)
@@ -167,7 +168,7 @@ class Module(Shown, shown_as="module"):
             if op.name == "transform.named_sequence"
         }
         named = [name for name in self.applied if name in scripts]
-        for name in named:  # which grows by what each of them names
+        for name in named:  # which grows by the names of each of them
             inside = re.findall(r"@(\w+)", str(scripts[name]))
             named += [callee for callee in inside if callee in scripts and callee not in named]
         for name in named:
@@ -249,7 +250,7 @@ class Module(Shown, shown_as="module"):
         return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
 
     def verify(self, *, after: str | None = None) -> None:
-        """Check every rule of every op, and what this library says of its own attributes.
+        """Check every rule of every op, and this library's rules for its own attributes.
 
         Args:
             after: the pass that ran last, to name in the error.
@@ -287,7 +288,7 @@ class Module(Shown, shown_as="module"):
     ) -> Module:
         """Run a textual pipeline of upstream's passes and ours; returns this module.
 
-        See `linalg_ext.rewriting.run_pipeline`, which says more about what happened.
+        See `linalg_ext.rewriting.run_pipeline`, whose report says more.
 
         Args:
             pipeline: the passes.
@@ -406,7 +407,7 @@ def _check_names(module: mlir.Operation) -> None:
     """Check that names of symbols are text: in bytecode, and by escapes, they may be any bytes.
 
     Raises:
-        ParseError: one is no UTF-8; names the op that has it.
+        ParseError: one is not UTF-8; names the op that has it.
     """
 
     def visit(op: mlir.Operation) -> mlir.WalkResult:
@@ -428,7 +429,7 @@ def _check_names(module: mlir.Operation) -> None:
     module.walk(visit)
     if unreadable:
         raise ParseError(
-            f"a name that {unreadable[0].name} has, or uses, is no text: its bytes are no UTF-8",
+            f"a name that {unreadable[0].name} has, or uses, is not text: its bytes are not UTF-8",
             where=str(unreadable[0].location).removeprefix("loc(").removesuffix(")"),
             hint="give functions and globals names in UTF-8",
         )
@@ -469,7 +470,7 @@ def _cure(diagnostics: tuple[Diagnostic, ...], text: str) -> str | None:
     is_unregistered = any(_UNREGISTERED in diagnostic.message for diagnostic in diagnostics)
     if _IREE.search(text) and (is_unregistered or "not found" in diagnostics[0].message):
         return (
-            "IREE has its own dialects for what surrounds linalg: take the module before IREE "
+            "IREE has its own dialects around linalg: take the module before IREE "
             'does, by torch_mlir.fx.export_and_import(model, x, output_type="linalg-on-tensors") '
             "of a model of PyTorch, jax.jit(f).lower(x).as_text() of one of JAX"
         )

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from linalg_ext import target as targets
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime import backends
-from linalg_ext.runtime import threads as crews
+from linalg_ext.runtime import threads as thread_settings
 from linalg_ext.target import Target
 
 _checked: ContextVar[bool] = ContextVar("linalg_ext.checked", default=True)
@@ -45,7 +45,7 @@ class Options:
     @classmethod
     def current(cls) -> Options:
         """Return the options in force in this thread and asynchronous task."""
-        return cls(crews.current(), targets.current(), _checked.get(), backends.current())
+        return cls(thread_settings.current(), targets.current(), _checked.get(), backends.current())
 
 
 @contextmanager
@@ -62,8 +62,8 @@ def options(
         threads: how many may work on a call, where its work is large.
         target: the machine to make code for, by its name or as a description.
         checked: whether `lx.compile` has the code check indices and open sizes, by default.
-        backend: `"auto"`, by which `lx.einsum` leaves to NumPy what is not worth compiling, or
-            `"kernel"`, by which it leaves it nothing.
+        backend: `"auto"`, by which `lx.einsum` leaves to NumPy the calls that are not worth
+            compiling, or `"kernel"`, by which it leaves it nothing.
 
     Raises:
         ArgumentError: no number of threads, no backend, or `checked` is neither True nor False.
@@ -75,7 +75,7 @@ def options(
         )
     with ExitStack() as stack:
         if threads is not None:
-            stack.enter_context(crews.using(threads))
+            stack.enter_context(thread_settings.using(threads))
         if target is not None:
             stack.enter_context(targets.using(target))
         if checked is not None:

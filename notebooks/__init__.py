@@ -1,6 +1,6 @@
-"""Tutorials: notebooks with their outputs, and what executes, compares and stores them.
+"""Tutorials: notebooks with their outputs, and the code that executes, compares and stores them.
 
-python -m notebooks                     # execute all, store what came out
+python -m notebooks                     # execute all, store the outputs
 python -m notebooks define_an_op        # one of them
 python -m notebooks --check             # store nothing; fail where something else came out
 """

@@ -1,4 +1,4 @@
-"""`python -m notebooks`: execute the tutorials, and store or check what comes out."""
+"""`python -m notebooks`: execute the tutorials, and store or check their outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executing a notebook in a clean kernel, and comparing what comes out with what is stored."""
+"""Executing a notebook in a clean kernel, and comparing its outputs with the stored ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 class NotebookError(Exception):
-    """A cell failed, or a notebook says what none should."""
+    """A cell failed, or a notebook prints text that none should."""
 
 
 class _ThisInterpreter(AsyncKernelManager):
@@ -55,7 +55,8 @@ def read(path: Path) -> Notebook:
 
 
 def executed(path: Path) -> Notebook:
-    """The notebook with what its cells give in a new kernel, in a folder that is gone afterwards.
+    """The notebook with the outputs of its cells in a new kernel, in a folder that is removed
+    afterwards.
 
     Raises:
         NotebookError: a cell raised, or wrote a warning.
@@ -64,7 +65,7 @@ def executed(path: Path) -> Notebook:
     root = str(FOLDER.parent)
     environment = {
         **os.environ,
-        # Notebooks compile what they show, and leave a user's cache alone.
+        # Notebooks compile the code that they show, and leave a user's cache alone.
         "LINALG_EXT_CACHE_DIR": "off",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
@@ -100,7 +101,7 @@ def without_outputs(notebook: Notebook) -> Notebook:
 
 
 def text_of(notebook: Notebook) -> str:
-    """The text of its file: no counts, no times, no metadata but what was written by hand."""
+    """The text of its file: no counts, no times, no metadata but those written by hand."""
     copy = nbformat.from_dict(notebook)
     copy.metadata = {"kernelspec": _KERNEL, "language_info": {"name": "python"}}
     # Cells have identifiers from 4.5 on: noise in every diff.
@@ -118,12 +119,12 @@ def text_of(notebook: Notebook) -> str:
 
 
 def with_kept_outputs(fresh: Notebook, stored: Notebook) -> Notebook:
-    """`fresh`, but what varies is as it was stored where its cell is the same."""
-    kept = {cell.source: cell.outputs for cell in _code(stored) if cell.outputs}
+    """`fresh`, with varying outputs as they were stored where the cell is the same."""
+    stored_outputs = {cell.source: cell.outputs for cell in _code(stored) if cell.outputs}
     copy = nbformat.from_dict(fresh)
     for cell in _code(copy):
         if varies(cell):
-            cell.outputs = kept.get(cell.source, cell.outputs)
+            cell.outputs = stored_outputs.get(cell.source, cell.outputs)
     return copy
 
 

@@ -1740,13 +1740,13 @@ rms_normalize: _rms_normalize
 
 class _roll(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, shift: Any = (1,), **keywords: Any) -> Any:
-        """A vector turned to the right: what leaves at the end comes in at the beginning."""
+        """A vector turned to the right: the last elements come first."""
 
 roll: _roll
 
 class _roll_rows(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, shift: Any = (1,), **keywords: Any) -> Any:
-        """Each row turned to the right: what leaves at the end comes in at the beginning."""
+        """Each row turned to the right: the last elements come first."""
 
 roll_rows: _roll_rows
 

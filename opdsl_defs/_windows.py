@@ -321,7 +321,7 @@ def _remarks(layout: str, axes: list[str], kind: str) -> list[str]:
             ]
         case "average":
             return [
-                "What the caller padded with counts as an element; a mean without it is "
+                "The caller's padding counts as elements; a mean without it is "
                 f"`pooling_{layout}_sum`\nover the padded input, divided by the same of ones."
             ]
         case "squares":

@@ -308,7 +308,7 @@ def batch_mmt4d(
 
     Shapes: lhs (Batch, M, K, M0, K0), rhs (Batch, N, K, N0, K0), accum (Batch, M, N, M0, N0).
     Dtypes: any numbers; lhs and rhs are cast to that of accum, as signed, before the product.
-    Source: upstream's `linalg.batch_mmt4d`; see `mmt4d` for what a packed matrix is.
+    Source: upstream's `linalg.batch_mmt4d`; see `mmt4d` for the layout of a packed matrix.
     """
     domain(D.b, D.m, D.n, D.k, D.m0, D.n0, D.k0)
     implements(ContractionOpInterface)

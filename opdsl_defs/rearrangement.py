@@ -83,7 +83,7 @@ def roll(
     O=TensorDef(T, S.N, output=True),
     shift=IndexAttrDef(S.K, default=[1], minimum=0),
 ):
-    """A vector turned to the right: what leaves at the end comes in at the beginning.
+    """A vector turned to the right: the last elements come first.
 
         O[n] = I[(n - K) mod N]
 
@@ -101,7 +101,7 @@ def roll_rows(
     O=TensorDef(T, S.M, S.N, output=True),
     shift=IndexAttrDef(S.K, default=[1], minimum=0),
 ):
-    """Each row turned to the right: what leaves at the end comes in at the beginning.
+    """Each row turned to the right: the last elements come first.
 
         O[m, n] = I[m, (n - K) mod N]
 

@@ -1,9 +1,9 @@
 """Transposed convolutions, at any stride and dilation, in both layouts.
 
-A structured op writes where its index says, and spreads nothing: each element of the output looks
-at every element of the kernel and takes what meets it there. Compiled, each tap is a contraction
-whose result is spread (`spread_transposed_convolutions`): no element of the kernel is looked at in
-vain.
+A structured op writes at its index, and spreads nothing: each element of the output sums the
+products of every element of the kernel with the input element that meets it there. Compiled, each
+tap is a contraction whose result is spread (`spread_transposed_convolutions`): no element of the
+kernel is looked at in vain.
 """
 
 from functools import reduce

@@ -152,11 +152,13 @@ def test_names_in_bytecode_are_text(name: bytes, op: str) -> None:
         }
         func.func private @other(%a: f32) -> f32 { return %a : f32 }"""
     ).bytecode()
-    with pytest.raises(ParseError, match=f"{op} has, or uses, is no text: its bytes are no UTF-8"):
+    with pytest.raises(
+        ParseError, match=f"{op} has, or uses, is not text: its bytes are not UTF-8"
+    ):
         Module.parse(bytecode.replace(name, b"\xff" + name[1:]))
 
 
 def test_names_in_text_are_text() -> None:
-    with pytest.raises(ParseError, match="is no text"):
+    with pytest.raises(ParseError, match="is not text"):
         Module.parse('func.func @"\\FF"() { return }')
     assert dict(Module.parse('func.func @"a\\22"() { return }').functions) == {'a"': "() -> ()"}

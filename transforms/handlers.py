@@ -1,6 +1,6 @@
 """Services of the rooms of rewriting for `Module`.
 
-The facade `module`; each function imports what handles it when it is first called.
+The facade `module`; each function imports its handler when it is first called.
 """
 
 from __future__ import annotations

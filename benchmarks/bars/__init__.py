@@ -6,10 +6,10 @@
 
 Every result, of each peer too, is compared with NumPy's before it is timed. A time is the median
 over rounds in which each runner runs once. A result is gone when the next one is made, as in a
-user's loop (`dropped`); large ones also stay alive to the end of a round, and what then is free
-goes back to the system, so that no pool, ours or the C library's, hides what memory costs (`kept`);
-or results are written, where the runner can, to arrays that exist (`reused`). A ratio is the best
-peer's time by ours, round by round: above 1 we are quicker.
+user's loop (`dropped`); large ones also stay alive to the end of a round, their memory then goes
+back to the system, and no pool, ours or the C library's, hides its cost (`kept`); or results are
+written, where the runner can, to arrays that exist (`reused`). A ratio is the best peer's time by
+ours, round by round: above 1 we are quicker.
 
 The cases are in `benchmarks/bars/cases/`, a file for each kind: a new one is found by being there.
 """

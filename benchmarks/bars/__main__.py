@@ -73,8 +73,8 @@ def _in_this_process(threads: int, options: argparse.Namespace) -> list[Result]:
                 )
                 results.append(result)
         if options.limits:
-            known = limits.measured(threads)
-            results = [with_limit(result, known) for result in results]
+            limits_ = limits.measured(threads)
+            results = [with_limit(result, limits_) for result in results]
     return results
 
 

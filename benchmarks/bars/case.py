@@ -25,10 +25,10 @@ class Case:
         ours: a function of the operands, and of `out` where results are reused.
         functions: the same for each peer, NumPy's first.
         dtype: of the operands: one for all, or one for each; `bfloat16` is one.
-        flops: additions and multiplications, where these are what counts.
+        flops: additions and multiplications, where these bound the time.
         reused: for the peers that can, a function of the operands that writes to its last one.
         tolerance: how far a result may be from NumPy's, relative and absolute.
-        traced: what `ours` is under `jit`, where it is no op and no jitted function itself.
+        traced: the function for `jit`, where `ours` is neither an op nor a jitted function.
     """
 
     name: str

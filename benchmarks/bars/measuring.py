@@ -45,7 +45,7 @@ class Result:
         peers: one of each peer.
         best: the quickest of them.
         ratio: its time by ours, the median over rounds.
-        gflops: ours; 0 where operations are not what counts.
+        gflops: ours; 0 where operations do not bound the time.
         flops: additions and multiplications.
         moved: bytes of operands and result, each once.
         element: the dtype of the first operand.
@@ -148,10 +148,10 @@ def rounds(
 ) -> dict[str, list[float]]:
     """The seconds of each runner in every round; of one that is far behind, of one call.
 
-    What a runner leaves behind, such as pages to be unmapped by a thread of its own, is not always
-    for the same one to wait for: each round begins with another. With `keep`, all results of a
-    round live until its end, and no runner finds memory that another gave back: neither our pool
-    nor the C library keeps any.
+    The work that a runner leaves behind, such as pages to be unmapped by a thread of its own, is
+    not always for the same one to wait for: each round begins with another. With `keep`, all
+    results of a round live until its end, and no runner finds memory that another gave back:
+    neither our pool nor the C library keeps any.
     """
     first = {}
     for name, work in works.items():
@@ -174,7 +174,7 @@ def rounds(
         order = order[1:] + order[:1]
         for name in order:
             work = works[name]
-            # Giving back what the runner before has made is no work of this one.
+            # The memory of the previous runner is freed here: its release is not work of this one.
             result = None
             if keep:
                 _give_free_memory_back()

@@ -5,8 +5,7 @@
     python -m benchmarks models --quick          # fewer rounds, and without PyTorch's compiler
 
 The report of a family says whether it compiles and is right, how much of it `torch.compile` hands
-over, and what became of its ops. It has the times to compile, at first and from the cache, and to
-run.
+over, and the fate of its ops. It has the times to compile, at first and from the cache, and to run.
 
 families        the models, with real sizes and random weights
 convolutional   models of images

@@ -78,7 +78,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     ops, fused = _fused(net)
     started = clock()
     lx.from_torch(model, arguments)
-    again = clock() - started
+    second_call = clock() - started
     with torch.inference_mode():
         difference = _difference(net(*arguments), model(*arguments))
     seconds = SECONDS / 3 if quick else SECONDS
@@ -95,7 +95,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
         ops=ops,
         fused=fused,
         first=first,
-        again=again,
+        again=second_call,
         megabytes=megabytes,
         milliseconds=times.pop("ours"),
         ratios=times,
@@ -125,7 +125,9 @@ def _captured(model: Any, arguments: tuple[Any, ...]) -> float:
 
 
 def _fused(net: Any) -> tuple[int, str]:
-    """Return the number of linalg ops in a model, and a text that counts what they became."""
+    """Return the number of linalg ops in a model, and a text that counts their forms in the
+    compiled code.
+    """
     (kernel,) = net.kernels
     ops = len(re.findall(r"= linalg\.(?!index|yield)", str(net.modules[0])))
     loops = kernel.as_text("loops")

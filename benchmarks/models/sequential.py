@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 class Attention(nn.Module):
-    """Attention to what came before; several heads of queries may share one of keys."""
+    """Attention to earlier elements; several heads of queries may share one of keys."""
 
     def __init__(self, width: int, heads: int, shared: int = 1) -> None:
         super().__init__()
@@ -100,10 +100,10 @@ class MinimalGRU(nn.Module):
     def forward(self, x: Any) -> Any:
         """The results for a batch."""
         gate, candidate = self.gate(x), self.candidate(x)
-        kept = -functional.softplus(gate).cumsum(1)
+        log_decay = -functional.softplus(gate).cumsum(1)
         positive = torch.where(candidate >= 0, candidate + 0.5, candidate.sigmoid())
         new = -functional.softplus(-gate) + positive.log()
-        return torch.exp(kept + torch.logcumsumexp(new - kept, 1))
+        return torch.exp(log_decay + torch.logcumsumexp(new - log_decay, 1))
 
 
 def perceptron(width: int = 1024) -> nn.Sequential:

@@ -17,9 +17,9 @@ def _linear(weights: Weights, name: str, x: Any) -> Any:
 
 
 def _layer_norm(weights: Weights, name: str, x: Any) -> Any:
-    away = x - x.mean(-1, keepdims=True)
-    scale = jax.lax.rsqrt((away * away).mean(-1, keepdims=True) + 1e-5)
-    return away * scale * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+    centered = x - x.mean(-1, keepdims=True)
+    scale = jax.lax.rsqrt((centered * centered).mean(-1, keepdims=True) + 1e-5)
+    return centered * scale * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
 def _attention(weights: Weights, name: str, x: Any, heads: int = 8) -> Any:
@@ -44,10 +44,10 @@ def _perceptron(weights: Weights, x: Any) -> Any:
 
 def _scan(weights: Weights, x: Any) -> Any:
     gate, candidate = _linear(weights, "gate", x), _linear(weights, "candidate", x)
-    kept = -jnp.cumsum(jax.nn.softplus(gate), 1)
+    log_decay = -jnp.cumsum(jax.nn.softplus(gate), 1)
     positive = jnp.where(candidate >= 0, candidate + 0.5, jax.nn.sigmoid(candidate))
     new = -jax.nn.softplus(-gate) + jnp.log(positive)
-    return jnp.exp(kept + jax.lax.cumlogsumexp(new - kept, 1))
+    return jnp.exp(log_decay + jax.lax.cumlogsumexp(new - log_decay, 1))
 
 
 def _lstm(weights: Weights, x: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The tree of errors, a page for each class, and what the library says of the mistakes on them.
+"""The tree of errors, a page for each class, with the messages for the mistakes on them.
 
-A page is written by hand in `docs/errors/`: what the error means, a mistake that raises it, and,
-under "Mended", what is right. The message below the mistake is what the library says when the
-documentation is built. Classes that only gather others have a page that lists those.
+A page is written by hand in `docs/errors/`: the meaning of the error, a mistake that raises it,
+and, under "Mended", the right code. The message below the mistake is raised when the documentation
+is built. Classes that only gather others have a page that lists those.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def with_messages(markdown: str, name: str) -> str:
 
 
 def with_each_message(markdown: str) -> str:
-    """A page of mistakes, with what is raised by each.
+    """A page of mistakes, with the error that each raises.
 
     Raises:
         ValueError: nothing is raised by one of them.
@@ -98,7 +98,7 @@ def raised(markdown: str) -> LinalgExtError | str:
     """The error of the first example of a page; its text, where it is a command.
 
     Raises:
-        ValueError: nothing is raised, or something is by what should have been mended.
+        ValueError: the mistake raises nothing, or the mended code raises an error.
         ModuleNotFoundError: a command needs a package that is not installed.
     """
     languages, examples = zip(*(match.groups() for match in _FENCE.finditer(markdown)), strict=True)

@@ -24,7 +24,8 @@ class Habit:
 
     Attributes:
         works: whether the example runs; else it raises.
-        example: the code, without what all examples share; empty where a command is shown.
+        example: the code, without the lines that all examples share; empty where a command is
+            shown.
     """
 
     title: str

@@ -63,7 +63,7 @@ def functions(module: Any) -> list[tuple[str, Any]]:
 
 
 def status(function: Any) -> tuple[str, str]:
-    """Return what becomes of a function, and the reason or the manner where there is one."""
+    """Return the support of a function, with the reason or the manner where there is one."""
     name = str(function.__name__)
     if isinstance(function, np.ufunc):
         if name in (*BODIES, *OTHER_UFUNCS):

@@ -29,7 +29,7 @@ _HELP = (
 
 
 def pages() -> Iterator[Page]:
-    """Element types, commands, what is supported, what is checked, and the files."""
+    """Element types, commands, supported versions, checks, and the files."""
     yield Page("reference/element_types.md", _element_types())
     yield Page("reference/commands.md", _commands())
     yield Page("reference/notations.md", _notations())

@@ -1,4 +1,4 @@
-"""A page for each pass of this library, with what its file says of it: before --> after."""
+"""A page for each pass of this library, from its file's docstring: before --> after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOLDERS = {
     "lowering": "On the way to LLVM",
     "pipelines": "Named pipelines",
 }
-"""The folders of `transforms/`, and what they are called. One that is not here goes by its name."""
+"""The folders of `transforms/`, and their names. One that is not here goes by its name."""
 
 _LABEL = re.compile(r"^(before|after|refused)\b[^\n]*:$", re.MULTILINE)
 _SECTION = re.compile(r"^(Args|Raises|Returns):$")
@@ -118,12 +118,12 @@ def _use(transformation: Transformation) -> str:
 
 
 def marked_up(docstring: str) -> str:
-    """A docstring as Markdown: what is indented under `before:` and `after:` is IR."""
+    """A docstring as Markdown: text that is indented under `before:` and `after:` is IR."""
     parts: list[str] = []
     for block in re.split(r"\n(?=\S)", textwrap.dedent(docstring).strip()):
         head, _, rest = block.partition("\n")
         if _SECTION.match(head):
-            continue  # for those who read the code; what concerns users is under "Options"
+            continue  # for those who read the code; the users' part is under "Options"
         if _LABEL.match(head) and rest.startswith(" "):
             parts.append(f"**{head.capitalize()}**\n\n{fenced(textwrap.dedent(rest), 'mlir')}\n")
         elif rest.startswith("    "):

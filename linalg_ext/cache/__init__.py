@@ -1,7 +1,7 @@
 """Compiled code that is kept on disk: the next process calls it without compiling it again.
 
     lx.cache.folder()                       # where it is; None where nothing is kept
-    lx.cache.entries()                      # what is there, the one that was used last first
+    lx.cache.entries()                      # the last used one first
     lx.cache.clear()
     lx.cache.configure(limit="500M")        # for this process
     with lx.cache.off():                    # in this thread, and this asynchronous task
@@ -80,7 +80,7 @@ def limit() -> int:
     """Return the number of bytes that the cache may hold.
 
     Raises:
-        CacheError: the value in the environment is no size.
+        CacheError: the value in the environment is not a size.
     """
     return chosen_size() if _configured_limit is None else _configured_limit
 
@@ -93,7 +93,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
         limit: a number of bytes, or a text such as `"500M"`.
 
     Raises:
-        CacheError: the limit is no size, or the folder no path, or one that cannot be used.
+        CacheError: the limit is not a size, or the folder no path, or one that cannot be used.
     """
     global _configured_folder, _configured_limit
     if folder is not None and not isinstance(folder, str | PathLike):
@@ -107,7 +107,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
 
 @contextmanager
 def off() -> Iterator[None]:
-    """Neither look up nor keep what is compiled inside the `with` block."""
+    """Neither look up nor keep kernels that are compiled inside the `with` block."""
     token = _is_off.set(True)
     try:
         yield

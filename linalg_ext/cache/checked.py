@@ -103,13 +103,13 @@ def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False)
 
     Args:
         path: of it.
-        rule: that it must keep. What is above it may be the administrator's, and where it is
+        rule: that it must keep. The folders above it may be the administrator's, and where it is
             sticky, as `/tmp` is, others may write to it.
-        make: whether to make what is missing of it, for this user alone.
+        make: whether to make its missing folders, for this user alone.
 
     Raises:
         CacheError: or the kind that the rule names, saying who could change it, and where.
-        OSError: it is not there, cannot be made, or is no folder.
+        OSError: it is not there, cannot be made, or is not a folder.
     """
     return Folder(*_opened("", _absolute(path), rule, make=make), rule)
 
@@ -124,7 +124,9 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that no other user can change or replace; it raises what `open_folder` does."""
+    """Read a file that no other user can change or replace; it raises the errors that `open_folder`
+    does.
+    """
     return _content(*_opened("", _absolute(path), rule, is_file=True))
 
 
@@ -153,14 +155,14 @@ def _opened(
         make: whether to make folders that are missing.
         is_file: whether the path leads to a file, which is opened for reading.
     """
-    asked = f"{reached}/{path}" if below is not None else path
+    shown_path = f"{reached}/{path}" if below is not None else path
     names = _parts(path)
     is_strict = below is not None
     links = 0
     current = os.open("/", _PASSED) if below is None else below
     try:
         if below is None:
-            _check(os.fstat(current), "/", rule, asked, is_ours=not names)
+            _check(os.fstat(current), "/", rule, shown_path, is_ours=not names)
         while names:
             name = names.pop()
             is_last = not names
@@ -177,7 +179,7 @@ def _opened(
                 if error.errno not in _OF_LINKS:
                     raise
                 links += 1
-                target = _link(name, current, where, rule, asked)
+                target = _link(name, current, where, rule, shown_path)
                 if target is None or links > _MOST_LINKS:
                     raise
                 names += _parts(target)
@@ -187,7 +189,9 @@ def _opened(
             if current != below:
                 os.close(current)
             current, reached = descriptor, where
-            _check(os.fstat(current), reached or "/", rule, asked, is_ours=is_last or is_strict)
+            _check(
+                os.fstat(current), reached or "/", rule, shown_path, is_ours=is_last or is_strict
+            )
         return current, reached or "/"
     except BaseException:
         if current != below:
@@ -202,7 +206,7 @@ def _parts(path: str) -> list[str]:
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
-def _link(name: str, folder: int, path: str, rule: Rule, asked: str) -> str | None:
+def _link(name: str, folder: int, path: str, rule: Rule, shown_path: str) -> str | None:
     """Return the target of a link of this user or the administrator; None for no link.
 
     No other user can change it meanwhile: the folder that it is in was checked, and where others
@@ -213,29 +217,31 @@ def _link(name: str, folder: int, path: str, rule: Rule, asked: str) -> str | No
         return None
     if status.st_uid not in (os.geteuid(), 0):
         raise rule.error(
-            f"the link {path} {_of(path, asked, rule)} belongs to another user",
+            f"the link {path} {_of(path, shown_path, rule)} belongs to another user",
             expected=f"a link of your own: {rule.why}",
             hint=rule.hint,
         )
     return os.readlink(name, dir_fd=folder)
 
 
-def _check(status: os.stat_result, path: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
+def _check(
+    status: os.stat_result, path: str, rule: Rule, shown_path: str, *, is_ours: bool
+) -> None:
     """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
     if status.st_uid != user and (status.st_uid != 0 or (is_ours and not rule.may_be_roots)):
         kind = _kind(status)
         raise rule.error(
-            f"the {kind} {path} {_of(path, asked, rule)} belongs to another user",
+            f"the {kind} {path} {_of(path, shown_path, rule)} belongs to another user",
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
-    # In a folder such as /tmp, no user can rename what belongs to another one.
+    # In a folder such as /tmp, no user can rename files of another one.
     is_sticky = not is_ours and status.st_mode & stat.S_ISVTX
     if status.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(status)
         raise rule.error(
-            f"the {kind} {path} {_of(path, asked, rule)} is writable by other users",
+            f"the {kind} {path} {_of(path, shown_path, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
             hint=f"chmod go-w {path}",
         )
@@ -245,8 +251,8 @@ def _kind(status: os.stat_result) -> str:
     return "folder" if stat.S_ISDIR(status.st_mode) else "file"
 
 
-def _of(path: str, asked: str, rule: Rule) -> str:
-    return rule.purpose if path == asked else f"on the way to {asked}, {rule.purpose}"
+def _of(path: str, shown_path: str, rule: Rule) -> str:
+    return rule.purpose if path == shown_path else f"on the way to {shown_path}, {rule.purpose}"
 
 
 def _content(descriptor: int, path: str) -> bytes:

@@ -1,17 +1,17 @@
 """Entries on disk: each a folder with a record and the files that it names.
 
-    <folder>/v1/ab/abcdef.../record.jsonl     a line that says what it is, and a line of data: the
+    <folder>/v1/ab/abcdef.../record.jsonl     a line with its kind, and a line of data: the
                                               record, and the checksum of every other file
-                             code.o ...       each beginning with one line that says what it is
+                             code.o ...       each beginning with a line with its kind
 
 An entry comes into being whole, by the renaming of a folder, and leaves whole; it is never changed.
-Any number of processes may use one store at once. What cannot be read is as good as not there, and
-so is an entry that another user could have changed.
+Any number of processes may use one store at once. Unreadable entries are ignored, and so are those
+that another user could have changed.
 
-A user who can write to the folder decides what this process runs. So it must belong to this user,
-and no other user may write to it or replace it. Each time something is read or written, every
-folder down to it is opened again, below the one before, and checked: see
-`linalg_ext.cache.checked`. What is made is for this user alone.
+A user who can write to the folder chooses the code that this process runs. So it must belong to
+this user, and no other user may write to it or replace it. Each time something is read or written,
+every folder down to it is opened again, below the one before, and checked: see
+`linalg_ext.cache.checked`. New files and folders are for this user alone.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Store:
             return None
 
     def put(self, entry: Entry, *, name: str) -> None:
-        """Keep an entry, by a name for listings. What is there under its key already stays."""
+        """Keep an entry, by a name for listings. An entry that is there under its key stays."""
         with opened(self.root) as root, root.folder(_shelf(entry.key), make=True) as shelf:
             size = _write(shelf, entry, name)
         if not size:

@@ -69,7 +69,7 @@ def _root(
         False, "--version", help="Show the version.", callback=_show_version, is_eager=True
     ),
 ) -> None:
-    """Say once what a tensor operation is; write it down, rewrite it on real MLIR, run it."""
+    """Declare a tensor operation once; write it down, rewrite it on real MLIR, run it."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -50,7 +50,7 @@ def decoded(data: bytes, name: str, expected: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise ArgumentError(
-            f"{name} is no text: byte {error.start} is not UTF-8", expected=expected
+            f"{name} is not text: byte {error.start} is not UTF-8", expected=expected
         ) from None
 
 
@@ -124,7 +124,7 @@ def _values(array: np.ndarray[Any, Any]) -> Any:
 
 
 _NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
-"""Names that tell the position of an argument; `arr_0` is what numpy.savez calls the first."""
+"""Names that tell the position of an argument; `arr_0` is numpy.savez's name of the first."""
 
 
 def load_arrays(path: Path | None) -> list[np.ndarray[Any, Any]]:

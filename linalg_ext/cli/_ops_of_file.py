@@ -151,7 +151,7 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
     """Return the error for a file that does not run, at its own innermost line."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         where = SourceLocation(error.filename, error.lineno or 1, column=error.offset)
-        return ArgumentError(f"{file} is no Python: {error.msg}", where=where)
+        return ArgumentError(f"{file} is not Python: {error.msg}", where=where)
     where = _line_of(error, file) or SourceLocation(str(file), 1)
     statement = _relative_import(where, file) if isinstance(error, ImportError) else None
     if statement is not None and statement.split(".")[-1] in ("lang", "opdsl"):
@@ -160,7 +160,7 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
         return ArgumentError(
             f"{file} ends the program: SystemExit({error.code!r})",
             where=where,
-            hint='put what runs the file as a program under `if __name__ == "__main__":`',
+            hint='put the code that runs the file as a program under `if __name__ == "__main__":`',
         )
     from linalg_ext import opdsl
 

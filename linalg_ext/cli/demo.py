@@ -24,7 +24,7 @@ EXAMPLES = (
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo makes.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files of the demo.")] = Path(
         "demo-out"
     ),
 ) -> None:
@@ -74,11 +74,11 @@ def _define(console: Console, out: Path) -> None:
     x = rng.standard_normal((256, 32), dtype=np.float32)
     y = rng.standard_normal((192, 32), dtype=np.float32)
     _, first = _timed(lambda: squared_distance(x, y))
-    result, again = _best(lambda: squared_distance(x, y))
+    result, repeated = _best(lambda: squared_distance(x, y))
     expected, numpy_time = _best(lambda: ((x[:, None] - y[None]) ** 2).sum(-1))
     _check(console, result, expected, 1e-4)
     console.print(
-        f"first call {_ms(first)} (compiled, or found on disk), then {_ms(again)}; "
+        f"first call {_ms(first)} (compiled, or found on disk), then {_ms(repeated)}; "
         f"NumPy with broadcasting {_ms(numpy_time)}"
     )
 

@@ -80,7 +80,7 @@ def explain(
         typer.Option("--search", help="Search for groups of ops first: greedy, beam or anneal."),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Call it, and say what a call takes.")
+        bool, typer.Option("--measure", help="Call it, and show the time of a call.")
     ] = False,
     inputs: Annotated[
         Path | None,
@@ -96,7 +96,7 @@ def explain(
     trusted: Trusted = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what became of a module: which plans its ops got and why, and its loops.
+    """Explain the compilation of a module: the plans of its ops with reasons, and its loops.
 
     With --html all of it is a page, in one file: every stage beside the one before, with the line
     that an op came of and the ops that it became. The page has the dataflow graph with its groups

@@ -41,7 +41,7 @@ def ods(
     output: Output = None,
     names: Names = None,
 ) -> None:
-    """Print what `mlir-linalg-ods-gen` is documented to print, for every op of a file."""
+    """Print the documented output of `mlir-linalg-ods-gen` for every op of a file."""
     from linalg_ext.notations.ods import to_cpp, to_ods
 
     if not (gen_ods_decl or gen_impl):

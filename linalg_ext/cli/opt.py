@@ -248,7 +248,7 @@ def opt(
     after_change: Annotated[
         bool,
         typer.Option(
-            "--mlir-print-ir-after-change", help="With ...-after-all: only what a pass changed."
+            "--mlir-print-ir-after-change", help="With ...-after-all: only ops that a pass changed."
         ),
     ] = False,
     module_scope: Annotated[
@@ -285,7 +285,7 @@ def opt(
         typer.Option(
             "--sugar",
             help="Print transposes, broadcasts and compute types beside the operands, groups with "
-            "what they say in their heads, and the ops of gml_st as their document does.",
+            "their annotations in their heads, and the ops of gml_st as their document does.",
         ),
     ] = False,
     trusted: Annotated[
@@ -301,7 +301,7 @@ def opt(
 
     Passes are given as -p "func.func(canonicalize),linalg-ext-x{option=value}", or one argument a
     pass in mlir-opt's spelling: -canonicalize --linalg-ext-x=option=value. The options of mlir-opt
-    that stand here mean what they mean there.
+    that stand here have the same meaning.
     """
     # The parser process does not know the dialects of a file that this process has run.
     trusted = _load(load or ()) or trusted
@@ -416,10 +416,10 @@ def _load(files: Sequence[Path]) -> bool:
     from linalg_ext.ir.context import dialect_modules
     from linalg_ext.module import Module  # noqa: F401  # registers the dialects of this library
 
-    known = dialect_modules()
+    modules = dialect_modules()
     for file in files:
         execute(file)
-    return dialect_modules() != known
+    return dialect_modules() != modules
 
 
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}

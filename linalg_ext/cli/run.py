@@ -70,7 +70,7 @@ def run(
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
     ] = False,
     time_: Annotated[
-        bool, typer.Option("--time", help="Show what the compilation took, step by step.")
+        bool, typer.Option("--time", help="Show the time of the compilation, step by step.")
     ] = False,
     seconds: Annotated[
         float | None,

@@ -50,6 +50,6 @@ def yaml(
                 code = function.__code__
                 error.where = SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
             if isinstance(error, NotationError):
-                error.notes = (*error.notes, "--partial leaves out what the YAML cannot hold")
+                error.notes = (*error.notes, "--partial leaves out ops that the YAML cannot hold")
             raise
     write_text("".join(documents), output)

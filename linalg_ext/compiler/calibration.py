@@ -35,7 +35,7 @@ _FORKED = 96
 def calibrate(machine: Target) -> Target:
     """Return a description of this machine with figures, measured on one thread by default.
 
-    What several threads do is not measured where there is one core: it is as on one.
+    Rates of several threads are not measured on a machine of one core: they are those of one.
     """
     start = time.perf_counter()
     with using(machine), threads.using(1):
@@ -103,7 +103,7 @@ class Arithmetic:
     """The instruction of a peak.
 
     Attributes:
-        factors, sums: element types of what is multiplied and of what it is added to, in MLIR.
+        factors, sums: element types of factors and of sums, in MLIR.
         bits: the width of its operands.
         depth: the number of products that are added to one sum.
         intrinsic: LLVM's name of it; empty for `vector.fma`.
@@ -425,9 +425,9 @@ def levels(machine: Target) -> Iterator[Level]:
 
 
 def page_seconds(machine: Target) -> float:
-    """To ask for a page, write to it, and give it back, beyond what writing to it again takes."""
+    """Seconds to get a page, write to it and return it, without those of a second write."""
     fresh: list[float] = []
-    again: list[float] = []
+    second_writes: list[float] = []
     for _ in range(8):
         start = time.thread_time()
         with mmap.mmap(-1, _FRESH) as memory:
@@ -435,10 +435,10 @@ def page_seconds(machine: Target) -> float:
             array[:] = 1
             between = time.thread_time()
             array[:] = 1
-            again.append(time.thread_time() - between)
+            second_writes.append(time.thread_time() - between)
             del array
-        fresh.append(time.thread_time() - start - again[-1])
-    return max(1e-9, (min(fresh) - min(again)) * machine.page_bytes / _FRESH)
+        fresh.append(time.thread_time() - start - second_writes[-1])
+    return max(1e-9, (min(fresh) - min(second_writes)) * machine.page_bytes / _FRESH)
 
 
 def _rate(kind: str, footprint: int, threads: int = 1) -> float:

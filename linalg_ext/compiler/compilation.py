@@ -76,7 +76,7 @@ def compile(
 
     Args:
         module: MLIR text or bytecode, a `Module`, or upstream's `ir.Module` (or its operation):
-            linalg on tensors or memrefs, with what stands around it. It is not changed.
+            linalg on tensors or memrefs, with ops of other dialects around it. It is not changed.
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: True where you trust the module's author. An untrusted module must not reach
@@ -84,33 +84,33 @@ def compile(
             libraries, but no others, and hold no pointers and no ops of the `llvm` dialect but
             arithmetic. A text that is trusted is parsed without the guard process: some texts kill
             MLIR's parser, and with it this process.
-        checked: have the code itself check what only the run can tell: that open dimensions agree,
-            and that indices and slices are in bounds; by default it does, unless `lx.options` says
-            otherwise. A failed check is an `ExecutionError`;
-            without the checks it is a wrong number or the end of the process. Checks of whole
-            tensors cost nothing to speak of; those of single loads are in the loops.
+        checked: have the code itself check conditions that only the run can tell: that open
+            dimensions agree, and that indices and slices are in bounds; by default it does, unless
+            `lx.options` says otherwise. A failed check is an `ExecutionError`; without the checks
+            it is a wrong number or the end of the process. Checks of whole tensors cost nothing to
+            speak of; those of single loads are in the loops.
         opt_level: LLVM's, 0 to 3; None chooses by the size of the code.
         libraries: shared libraries that have the functions which the module only declares: files,
-            or what `lx.library` has registered.
+            or objects that `lx.library` has registered.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
         tune: measure other plans than the model's, for this many seconds (True: 10), and take the
-            fastest; this runs the module here, and so needs `trusted=True`. What is found is
+            fastest; this runs the module here, and so needs `trusted=True`. The grouping is
             remembered: see `lx.tuning`. `kernel.explain()` says by how much it is better.
         search: look for the grouping of the module's ops that costs least, and lower each group
             apart: True for a small budget, the name of a strategy, or a
-            `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
-            and the kernel is kept with it.
+            `transforms.grouping.Search` that says more. `kernel.explain()` shows the result, and
+            the kernel is kept with it.
         isolated: compile and run in a worker process, within `Limits` of time, memory and stack: a
             crash, an endless loop or too much memory is a `CrashError` here, and no more.
 
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
-        SignatureError: no such function, or it takes or gives what arrays cannot stand for.
+        SignatureError: no such function, or it takes or gives values that arrays cannot represent.
         UntrustedError: it is untrusted, and it reaches beyond itself, or is to be measured.
         LoweringError, PipelineError: something in it cannot be compiled.
         UnresolvedSymbolError: it calls a function that no library provides.
-        LibraryError: it calls one of a registered library, and not with what that takes.
+        LibraryError: it calls one of a registered library with other types than that takes.
         TargetError: the target is of another architecture, and no LLVM for it is installed.
     """
     if opt_level not in (None, 0, 1, 2, 3):
@@ -140,8 +140,8 @@ def compile(
             checked=checked,
             opt_level=opt_level,
         )
-    asked = asked_search(search)
-    with searching(asked):
+    chosen_search = asked_search(search)
+    with searching(chosen_search):
         return _compiled(module, entry, trusted, checked, opt_level, libraries, result_dtypes, tune)
 
 
@@ -155,7 +155,7 @@ def _compiled(
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
     tune: bool | float | Tuning,
 ) -> Kernel:
-    # Only here what loads MLIR: a kernel that is kept does without.
+    # Imported only here, for it loads MLIR: a kernel that is kept does without.
     key: str | None = None
     if isinstance(module, str | bytes) and tune is False:
         key = disk_cache.key_of_module(
@@ -217,7 +217,7 @@ def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> 
 
         if not isinstance(library, Library):
             raise ArgumentError(
-                f"libraries has {library!r}", expected="files, or what lx.library registered"
+                f"libraries has {library!r}", expected="files, or objects of lx.library"
             )
         if library.is_closed:
             raise LibraryError(

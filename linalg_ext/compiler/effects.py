@@ -13,7 +13,7 @@ from linalg_ext.transforms.analysis.buffers import may_write, uses_of
 
 _OF_CALLERS = frozenset(
     {
-        "func.return",  # what is returned is a copy
+        "func.return",  # the result is a copy
         "memref.dealloc",  # the caller's memory is the caller's: deallocations are dropped
     }
 )
@@ -40,23 +40,23 @@ def _written(function: ir.Operation, known: dict[str, frozenset[int]]) -> frozen
 
 
 def _is_written(
-    argument: ir.Value, function: ir.Operation, known: dict[str, frozenset[int]]
+    argument: ir.Value, function: ir.Operation, written: dict[str, frozenset[int]]
 ) -> bool:
-    return any(_writes(use, function, known) for use in uses_of(argument))
+    return any(_writes(use, function, written) for use in uses_of(argument))
 
 
-def _writes(use: ir.OpOperand, function: ir.Operation, known: dict[str, frozenset[int]]) -> bool:
+def _writes(use: ir.OpOperand, function: ir.Operation, written: dict[str, frozenset[int]]) -> bool:
     op = use.owner.operation
     if op.name == "func.call":
-        return use.operand_number in _written_by_callee(op, function, known)
+        return use.operand_number in _written_by_callee(op, function, written)
     return op.name not in _OF_CALLERS and may_write(op, use.operand_number)
 
 
 def _written_by_callee(
-    call: ir.Operation, function: ir.Operation, known: dict[str, frozenset[int]]
+    call: ir.Operation, function: ir.Operation, written: dict[str, frozenset[int]]
 ) -> frozenset[int]:
     callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-    if callee not in known:
+    if callee not in written:
         module: Any = function.parent
         for op in module.regions[0].blocks[0].operations:
             attributes = op.operation.attributes
@@ -65,5 +65,5 @@ def _written_by_callee(
                 and ir.StringAttr(attributes["sym_name"]).value == callee
                 and len(op.operation.regions[0].blocks)
             ):
-                return _written(op.operation, known)
-    return known.get(callee, frozenset(range(len(call.operands))))
+                return _written(op.operation, written)
+    return written.get(callee, frozenset(range(len(call.operands))))

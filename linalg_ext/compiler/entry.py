@@ -28,7 +28,7 @@ from linalg_ext.executable.signature import ArrayType, Entry, ScalarType, Signat
 PREFIX = "lx."
 """Put before every symbol that a module defines.
 
-A user's function with the name `exp` would otherwise be what LLVM finds when it needs libm's.
+A user's function with the name `exp` would otherwise be called by LLVM in the place of libm's.
 """
 
 STATUS_ATTRIBUTE = "linalg_ext.status"
@@ -41,14 +41,14 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
     """Return the `func.func` to call: the one called `name`, or the only public one.
 
     Raises:
-        SignatureError: there is none, or several and no name; the message lists what there is.
+        SignatureError: there is none, or several and no name; the message lists its functions.
     """
     functions = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op
         for op in module.body.operations
         if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
     }
-    listing = ", ".join(f"`{known}`" for known in functions)
+    listing = ", ".join(f"`{function}`" for function in functions)
     if not functions:
         raise SignatureError(
             "the module has no function to call",
@@ -138,7 +138,9 @@ def _is_private(op: Any) -> bool:
 
 
 def _hide_symbols(module: ir.Module) -> None:
-    """Rename what the module defines, make it private, and take its own C interface away."""
+    """Rename the functions that the module defines, make them private, and remove their own C
+    interfaces.
+    """
     defined = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
         for op in module.body.operations

@@ -14,7 +14,7 @@ from linalg_ext.transforms.ir_utils.module_functions import PLAN
 
 @dataclass(frozen=True)
 class WrittenPlan:
-    """The plan of a function that says of itself what it is."""
+    """The plan of a function that describes itself."""
 
     title: str
     text: str

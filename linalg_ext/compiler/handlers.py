@@ -1,6 +1,6 @@
 """Services of the compiler for the rooms below.
 
-The facade `compiler`; each function imports what handles it when it is first called.
+The facade `compiler`; each function imports its handler when it is first called.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def seconds_of(modules: Any, function: Any) -> Any:
 
 
 def calibrate(target: Any) -> Any:
-    """Return a target with what was measured on this machine."""
+    """Return a target with the figures that were measured on this machine."""
     from linalg_ext.compiler.calibration import calibrate as handle
 
     return handle(target)

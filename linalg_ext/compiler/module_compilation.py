@@ -51,7 +51,7 @@ def compile_copy(
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
     key: str | None,
 ) -> Kernel:
-    """`compile` of a copy of a module; `key` is what the kernel is kept under, if that is known."""
+    """`compile` of a copy of a module; `key` is the kernel's key in the cache, if known."""
     with borrowed_context() as loan:
         own = own_copy(module, trusted=trusted, context=loan.context)
         if not trusted:
@@ -115,10 +115,10 @@ def compile_in_place(
             libraries=libraries,
             result_dtypes=result_dtypes,
         )
-        if (kept := disk_cache.find(key)) is not None:
-            if kept.recipe is not None:
-                kept.recipe = kept.recipe._replace(trusted=trusted)
-            return kept
+        if (cached := disk_cache.find(key)) is not None:
+            if cached.recipe is not None:
+                cached.recipe = cached.recipe._replace(trusted=trusted)
+            return cached
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     reports = _group_entry(own, entry, trusted=trusted)
@@ -151,15 +151,15 @@ def compile_in_place(
     written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
     reports += info.reports
-    for done in stages:
-        done.passes = info.passes.get(done.name, ())
+    for recorded in stages:
+        recorded.passes = info.passes.get(recorded.name, ())
     # A library's function may wait, even for this interpreter.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
     if target != host():
         _add_portable_call(work, wrapped.symbol, target)
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
-    # Looking the entry up is what makes LLVM generate the code.
+    # The look-up of the entry makes LLVM generate the code.
     engine.function(wrapped.symbol)
     explanation = explained(str(signature), target, reports, written, is_shared=shared is not None)
     kernel = Kernel(
@@ -190,7 +190,7 @@ def compile_in_place(
 
 
 def _log(kernel: Kernel) -> None:
-    """Tell what was compiled, and what of it takes a slower way."""
+    """Log the kernel, and the parts of it that take a slower way."""
     compiled = logger("compile")
     if compiled.isEnabledFor(logging.INFO):
         compiled.info("%s", repr(kernel))
@@ -206,14 +206,14 @@ def _is_registered(name: str) -> bool:
 
 
 def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:
-    """Give the entry of a module the groups that are searched for; what came out.
+    """Give the entry of a module the groups that are searched for; the result.
 
     Raises:
         ArgumentError: it cannot be searched.
         UntrustedError: it is to be measured, and untrusted.
     """
-    asked = asked_in_force()
-    if asked is None:
+    chosen_search = asked_in_force()
+    if chosen_search is None:
         return []
     from linalg_ext.transforms.grouping import search
 
@@ -221,7 +221,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
         function = find_entry(module.ir, entry).operation
         name = ir.StringAttr(function.attributes["sym_name"]).value
     with not_searching():
-        grouping = search(module, asked, function=name, trusted=trusted)
+        grouping = search(module, chosen_search, function=name, trusted=trusted)
     report = Report("linalg-ext-search", decisions=[grouping])
     if grouping.is_worth_it:
         grouping.realize(module)
@@ -281,7 +281,7 @@ def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
         }
 
     The engine makes such a function too, but for the machine that it runs on, with instructions
-    that the target may lack; and what compiles for another architecture makes none.
+    that the target may lack; and a compilation for another architecture makes none.
     """
     callee = f"_mlir_ciface_{symbol}"
     function: Any = next(
@@ -307,6 +307,6 @@ def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
         llvm.call @{callee}({values}) : ({listed}) -> ()
         llvm.return
       }}"""
-    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    parsed = ir.Module.parse(text, module.context)  # must outlive the ops that are read of it
     with module.context, ir.InsertionPoint(module.body):
         confine(list(parsed.body.operations)[1].operation.clone(), target)

@@ -76,7 +76,7 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 @lru_cache(maxsize=1024)
 def _identity(definition: OpDefinition) -> str:
-    """Return a text that tells a definition from every other one, for the keys of what is kept.
+    """Return a text that tells a definition from every other one, for the keys of kept kernels.
 
     Raises:
         TypeError: something in it is of a kind that has no such text.

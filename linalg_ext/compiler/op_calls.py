@@ -45,17 +45,17 @@ def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
 
     Args:
         op: the op.
-        operands: its inputs: arrays (or what `numpy.asarray` takes), numbers for scalars.
-        keywords: `out`, where the results go (overwritten); `init`, what an accumulating op starts
-            from instead of its neutral element; `dtype`, the dtype of the outputs; `threads`, how
-            many may work on it; inputs and attributes by name.
+        operands: its inputs: arrays (or objects that `numpy.asarray` takes), numbers for scalars.
+        keywords: `out`, where the results go (overwritten); `init`, the start of an accumulating op
+            instead of its neutral element; `dtype`, the dtype of the outputs; `threads`, how many
+            may work on it; inputs and attributes by name.
 
     Returns:
         The result, a tuple of them where the op has several outputs. Where all arrays come from
         one other library, it is of that library.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong, before anything ran.
+        ArgumentError: of the kind of the mistake, before anything ran.
     """
     try:
         init = keywords.get("init")
@@ -118,8 +118,8 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
     outs = {name: _out(definition, name, value) for name, value in out.items()}
-    known = {name: array.dtype for name, array in {**inits, **outs}.items()}
-    dtypes = resolve_dtypes(definition, deciding, known, dtype)
+    array_dtypes = {name: array.dtype for name, array in {**inits, **outs}.items()}
+    dtypes = resolve_dtypes(definition, deciding, array_dtypes, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
@@ -177,7 +177,7 @@ def _found_or_compiled(call: OpCall) -> Kernel:
     kernel = disk_cache.find(key)
     if kernel is not None:
         return kernel
-    # Only here what loads MLIR: a kernel that is kept does without.
+    # Imported only here, for it loads MLIR: a kernel that is kept does without.
     from linalg_ext.compiler.op_kernels import compile_op
 
     return compile_op(call, key)
@@ -187,7 +187,7 @@ def dtype_of_keyword(definition: OpDefinition, keyword: str, value: Any) -> DTyp
     """`dtype=` or `compute_type=`.
 
     Raises:
-        DTypeError: it is no dtype, or none that MLIR knows.
+        DTypeError: it is not a dtype, or none that MLIR knows.
     """
     if value is None:
         return None
@@ -196,7 +196,7 @@ def dtype_of_keyword(definition: OpDefinition, keyword: str, value: Any) -> DTyp
         by_dtype(dtype)
     except (TypeError, DTypeError) as error:
         raise DTypeError(
-            f"{definition.name}: {keyword}={value!r} is no dtype that MLIR knows",
+            f"{definition.name}: {keyword}={value!r} is not a dtype that MLIR knows",
             notes=[str(error)],
         ) from None
     return dtype

@@ -41,7 +41,7 @@ def unsigned_type_vars(dtypes: Mapping[str, DType]) -> frozenset[str]:
     return frozenset(
         name
         for name, element in elements.items()
-        # NumPy takes None for float64: what has no unsigned twin is asked for first.
+        # NumPy takes None for float64: a type without an unsigned twin is asked for first.
         if element.kind == "bool"
         or (element.unsigned is not None and element.unsigned == dtypes[name])
     )

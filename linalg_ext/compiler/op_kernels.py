@@ -20,8 +20,8 @@ def compile_op(call: OpCall, key: str | None) -> Kernel:
     """Return the kernel of an op, made.
 
     Args:
-        call: what it is for.
-        key: what it is kept under, if it is.
+        call: the call that it is for.
+        key: its key in the cache, if it is kept.
     """
     definition = call.definition
     results = [call.dtypes[str(output.type_var)] for output in definition.outputs]

@@ -13,7 +13,7 @@ from linalg_ext.runtime.kernel_cache import apart
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
 
-_asked: ContextVar[Search | None] = ContextVar("linalg_ext.searching", default=None)
+_in_force: ContextVar[Search | None] = ContextVar("linalg_ext.searching", default=None)
 
 
 def asked_search(value: object) -> Search | None:
@@ -23,40 +23,40 @@ def asked_search(value: object) -> Search | None:
         ArgumentError: the value is not a known one.
     """
     if value is False:
-        return None  # so as not to load what is not needed
+        return None  # so that unneeded modules are not loaded
     from linalg_ext.transforms.grouping import Search
 
     return Search.of(value)
 
 
 @contextmanager
-def searching(asked: Search | None) -> Iterator[None]:
-    """Have what is compiled inside the `with` block searched for groups; None: as it was.
+def searching(search: Search | None) -> Iterator[None]:
+    """Have modules that are compiled inside the `with` block searched for groups; None: as it was.
 
-    Kernels are kept under what was asked for; under a strategy of the user's own none are.
+    Kernels are kept under the options of the search; under a strategy of the user's own none are.
     """
-    if asked is None:
+    if search is None:
         yield
         return
-    kept = cache.off() if asked.key is None else nullcontext()
-    token = _asked.set(asked)
+    caching = cache.off() if search.key is None else nullcontext()
+    token = _in_force.set(search)
     try:
-        with kept, apart("search", *(asked.key or ())):
+        with caching, apart("search", *(search.key or ())):
             yield
     finally:
-        _asked.reset(token)
+        _in_force.reset(token)
 
 
 @contextmanager
 def not_searching() -> Iterator[None]:
-    """Have what is compiled inside the `with` block compiled as it is."""
-    token = _asked.set(None)
+    """Have modules that are compiled inside the `with` block compiled as they are."""
+    token = _in_force.set(None)
     try:
         yield
     finally:
-        _asked.reset(token)
+        _in_force.reset(token)
 
 
 def in_force() -> Search | None:
     """Return the search in force; None if absent."""
-    return _asked.get()
+    return _in_force.get()

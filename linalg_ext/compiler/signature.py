@@ -57,15 +57,15 @@ def read_signature(
             f"result_dtypes is {result_dtypes!r}",
             expected="a list with one dtype, or None, for each result",
         )
-    asked = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
-    if len(asked) != len(types):
+    requested = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
+    if len(requested) != len(types):
         raise SignatureError(
-            f"result_dtypes has {len(asked)} entries, `{name}` has {len(types)} results",
+            f"result_dtypes has {len(requested)} entries, `{name}` has {len(types)} results",
             hint="give one for each result; None keeps the usual one",
         )
     results = tuple(
         Result(index, type_, _result_dtype(type_, dtype, f"result {index} of `{name}`"))
-        for index, (type_, dtype) in enumerate(zip(types, asked, strict=True))
+        for index, (type_, dtype) in enumerate(zip(types, requested, strict=True))
     )
     return Signature(name, parameters, results)
 
@@ -171,14 +171,14 @@ def _vector_shape(type_: Any, text: str, where: str) -> tuple[int, ...]:
     return shape
 
 
-def _result_dtype(type_: ValueType, asked: np.typing.DTypeLike | None, where: str) -> DType:
+def _result_dtype(type_: ValueType, requested: np.typing.DTypeLike | None, where: str) -> DType:
     allowed = type_.element.dtypes
-    if asked is None:
+    if requested is None:
         return allowed[0]
     try:
-        dtype = np.dtype(asked)
+        dtype = np.dtype(requested)
     except TypeError:
-        shown = repr(asked)
+        shown = repr(requested)
     else:
         if dtype in allowed:
             return dtype

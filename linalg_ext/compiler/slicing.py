@@ -67,7 +67,7 @@ def cut(work: Work, threads: int) -> Cut | None:
         info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
         level = info.suggested_opt_level if work.opt_level is None else work.opt_level
         engine = Engine(module.ir, opt_level=level, libraries=work.libraries)
-        # Looking the entry up is what makes LLVM generate the code, functions of its own included.
+        # The look-up of the entry makes LLVM generate the code, functions of its own included.
         engine.function(work.symbol)
         decisions = [decision for report in info.reports for decision in report.decisions]
         return Cut(engine, slices, info.assertions, tuple(decisions))

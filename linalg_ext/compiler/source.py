@@ -21,7 +21,7 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
         context: to put it in.
 
     Raises:
-        ArgumentError: `source` is no module.
+        ArgumentError: `source` is not a module.
         ParseError, VerificationError, CrashError: it is not a valid one.
     """
     if isinstance(source, str | bytes):
@@ -35,7 +35,7 @@ def as_source(source: ModuleLike | bytes) -> str | bytes:
     """Return the module of `source` as another process can take it: its text, or its bytecode.
 
     Raises:
-        ArgumentError: `source` is no module.
+        ArgumentError: `source` is not a module.
         VerificationError: it breaks a rule of one of its ops.
     """
     if isinstance(source, str | bytes):

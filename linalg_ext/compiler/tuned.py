@@ -67,7 +67,7 @@ def _with(choices: Choices, make: Make) -> Kernel:
         with choosing(choices), apart("choices", *_choices_key(choices)):
             return make()
 
-    # Code for several threads is made later, under what is in force now.
+    # Code for several threads is made later, under the options in force now.
     return copy_context().run(run)
 
 
@@ -105,17 +105,17 @@ def _finding(entry: Any) -> Finding | None:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("plans"), Mapping):
         return None
     plans = {key: Variation.from_data(data) for key, data in entry["plans"].items()}
-    known = {key: variation for key, variation in plans.items() if variation is not None}
+    variations = {key: variation for key, variation in plans.items() if variation is not None}
     bits, streams = entry.get("vector_bits"), entry.get("streams")
     times = [entry.get(name) for name in ("speed_up", "before", "after")]
     numbers = [float(time) for time in times if isinstance(time, int | float)]
     tried = entry.get("tried")
-    is_whole = len(known) == len(plans) and len(numbers) == 3 and isinstance(tried, int)
+    is_whole = len(variations) == len(plans) and len(numbers) == 3 and isinstance(tried, int)
     if not is_whole or bits not in _VECTOR_BITS or streams not in (None, True, False):
         return None
     speed_up, before, after = numbers
     return Finding(
-        Choices(known, bits, streams), speed_up, before, after, tried or 0, is_remembered=True
+        Choices(variations, bits, streams), speed_up, before, after, tried or 0, is_remembered=True
     )
 
 

@@ -1,4 +1,5 @@
-"""Worker processes, and the process that they are forked from: it loads what they need, and waits.
+"""Worker processes, and the process that they are forked from: it loads the modules they need, and
+waits.
 
 `linalg_ext.runtime.processes` starts it as `python -m linalg_ext.compiler.worker_program FD`, where
 FD is a socket. It forks when it is asked to, and tells how the forked ended. A forked process
@@ -53,7 +54,7 @@ func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 
 class _Server:
-    """Forks, and keeps account of what it forked."""
+    """Forks, and keeps a record of its children."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -200,9 +201,9 @@ class _Worker:
                 except Exception as error:
                     answer = {"error": error_data(error)}
             block = answer.pop("block", None)
-            answer["kept"], kept = entries_data(self._memory.fresh)
+            answer["kept"], entries = entries_data(self._memory.fresh)
             self._memory.fresh.clear()
-            helper_process.answer(self._channel, answer, kept)
+            helper_process.answer(self._channel, answer, entries)
             if block is not None:
                 socket.send_fds(self._channel, [b"."], [block.descriptor])
                 block.close()

@@ -1,4 +1,4 @@
-"""The waist of the library: one checked, immutable model of what a tensor operation is."""
+"""The waist of the library: one checked, immutable model of a tensor operation."""
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.definition.checks import check

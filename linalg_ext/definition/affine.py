@@ -529,7 +529,7 @@ def addends(expr: AffineExpr) -> list[AffineExpr]:
 
 
 def terms_of(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
-    """Return the factors of all terms that are no sums, and the constant.
+    """Return the factors of all terms that are not sums, and the constant.
 
     A term is a dimension, a symbol, a quotient, a remainder, or a product with a symbol.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from linalg_ext.definition.functions import FUNCTIONS, REDUCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
-from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.errors import ArgumentError, ArityError, counted
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ def resolve_attributes(
             if operand.name not in keywords and operand.default is None:
                 raise ArityError(
                     f"{definition.name} got no attribute {operand.name}",
-                    hint=f"give it: {operand.name}={[1] * operand.rank}, or what is meant",
+                    hint=f"give it: {operand.name}={[1] * operand.rank}, or another size that "
+                    "is meant",
                 )
             indices = _indices(definition, operand, value)
             symbols.update(
@@ -115,7 +116,8 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
     if len(numbers) != operand.rank or not all(map(_is_int, numbers)):
         raise ArgumentError(
             f"{definition.name}: attribute {operand.name} cannot be {value!r}",
-            expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
+            expected=f"{counted(operand.rank, 'integer')} for "
+            f"({', '.join(map(str, operand.shape))}), "
             "or one integer for all of them",
         )
     if any(number < operand.minimum for number in numbers):

@@ -1,7 +1,8 @@
 """The inputs, dtypes and shapes of one call of an op on arrays or traced values.
 
-Dtypes follow NumPy: operands of one type variable meet in their common dtype, Python numbers take
-the dtype of what they meet, and what no input decides is the common dtype of all input tensors.
+Dtypes follow NumPy: operands of one type variable meet in their common dtype, and Python numbers
+take the dtype of the operand they meet. A type that no input decides is the common dtype of all
+input tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import check_rank, check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import ArityError, DTypeError, ShapeError
+from linalg_ext.errors import ArityError, DTypeError, ShapeError, counted
 
 
 def split_inputs(
@@ -38,7 +39,7 @@ def split_inputs(
         if name not in keywords:
             raise ArityError(
                 f"{definition.name} got no input {name}",
-                expected=f"{len(names)} input(s): {', '.join(names)}",
+                expected=f"{counted(len(names), 'input')}: {', '.join(names)}",
             )
         inputs.append(keywords.pop(name))
     repeated = [name for name in names if name in keywords]
@@ -59,7 +60,7 @@ def per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, 
     values = value if isinstance(value, tuple) else (value,)
     if len(values) != len(names):
         raise ArityError(
-            f"{definition.name}: {keyword}= has {len(values)} array(s)",
+            f"{definition.name}: {keyword}= has {counted(len(values), 'array')}",
             expected=f"{len(names)}: for {', '.join(names)}",
         )
     return {name: array for name, array in zip(names, values, strict=True) if array is not None}
@@ -80,7 +81,7 @@ def resolve_dtypes(
         definition: the op.
         inputs: an array or a dtype for each input tensor; for each scalar, a Python number too.
         outputs: the dtypes of outputs that the caller has given, by name.
-        dtype: what the caller wants the outputs to be, or None.
+        dtype: the dtype of the outputs that the caller asks for, or None.
 
     Raises:
         DTypeError: dtypes have no common dtype, or no input decides.

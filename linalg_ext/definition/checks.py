@@ -22,7 +22,7 @@ from linalg_ext.definition.model import (
 )
 from linalg_ext.definition.scalar import Access, Apply, Carried, Index, Lookup, Size
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import DefinitionError, SourceLocation
+from linalg_ext.errors import DefinitionError, SourceLocation, counted
 
 _T = TypeVar("_T")
 
@@ -53,7 +53,7 @@ def check(
     """Return the definition, or raise for the first rule that it breaks.
 
     Args:
-        definition: what to check.
+        definition: the definition to check.
         locate: tells where a part of it was written.
         strict: whether two mistakes that upstream accepts are errors: an output with more or fewer
             indices than sizes (else a warning), and a function attribute that nothing applies (else
@@ -173,13 +173,14 @@ def _check_assignment(
             _check_symbols(definition, expr, where)
         elif isinstance(expr, Size) and expr.symbol not in definition.symbols:
             raise DefinitionError(
-                f"size({expr.symbol}): {expr.symbol} is no symbol of a shape or an index attribute",
+                f"size({expr.symbol}): {expr.symbol} is neither a symbol of a shape "
+                "nor an index attribute",
                 where=where,
                 expected=f"one of {', '.join(f'S.{name}' for name in definition.symbols)}",
             )
         elif isinstance(expr, Index) and expr.dim not in definition.dims:
             raise DefinitionError(
-                f"index({expr.dim}): {expr.dim} is no dimension of the iteration space",
+                f"index({expr.dim}): {expr.dim} is not a dimension of the iteration space",
                 where=where,
                 expected=f"one of {_dims(definition.dims)}",
             )
@@ -235,15 +236,15 @@ def _check_recurrence(
     """Raise unless a recurrence reads one step before along one dimension, and reduces nothing."""
     if not all(isinstance(index, AffineDim) for index in assignment.target.indices):
         raise DefinitionError(
-            f"`{assignment.target}` is written by a recurrence, and has an index that is no "
-            "plain dimension",
+            f"`{assignment.target}` is written by a recurrence, and has an index that "
+            "is not a plain dimension",
             where=where,
             hint="give the output an index D.x for each of its dimensions",
         )
     along = carried_along(assignment.target, carried.indices)
     if carried.operand != assignment.target.operand or along is None:
         raise DefinitionError(
-            f"`{assignment.target}` reads `{carried}`, which is no element one step before",
+            f"`{assignment.target}` reads `{carried}`, which is not an element one step before",
             where=where,
             expected="the indices of the target, one of them less or more by 1",
         )
@@ -256,7 +257,7 @@ def _check_recurrence(
             f"`{assignment}` is more than a recurrence along one dimension",
             where=where,
             expected=f"`=`, and of {carried.operand} the element one step before alone",
-            hint="write what is reduced to an output of its own, and read that",
+            hint="write the reduction to an output of its own, and read that",
         )
     for other in definition.assignments:
         if (
@@ -283,7 +284,8 @@ def check_access(
     shape = f"({', '.join(map(str, operand.shape))})"
     written = f"{operand.name}[{', '.join(map(str, indices)) or None}]"
     raise DefinitionError(
-        f"`{written}` has {len(indices)} index(es), but {operand.name} is of rank {operand.rank}: "
+        f"`{written}` has {counted(len(indices), 'index')}, but {operand.name} is of rank "
+        f"{operand.rank}: "
         f"{operand.type_var}{shape}",
         where=where,
         expected="one index for each dimension of the shape; [None] for rank 0",
@@ -321,12 +323,12 @@ def _check_type_var(
 ) -> None:
     if expr.type_var is None:
         return
-    known = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
-    if expr.type_var.name not in known:
+    names = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
+    if expr.type_var.name not in names:
         raise DefinitionError(
-            f"type variable {expr.type_var} in `{expr}` is no operand's type",
+            f"type variable {expr.type_var} in `{expr}` is not an operand's type",
             where=where,
-            expected=f"one of {', '.join(sorted(known))}",
+            expected=f"one of {', '.join(sorted(names))}",
         )
 
 
@@ -340,7 +342,7 @@ def _check_target(output: Operand, target: Access, where: SourceLocation | str |
     plain = [index for index in target.indices if isinstance(index, AffineDim)]
     if len(plain) + len(whole) < len(target.indices):
         raise DefinitionError(
-            f"`{target}` writes through an index that is no plain dimension",
+            f"`{target}` writes through an index that is not a plain dimension",
             where=where,
             hint="write C[D.m, D.n] and move the arithmetic to the indices that are read: "
             "every point of the iteration space must name one element of the output",
@@ -381,8 +383,8 @@ def _check_coverage(
             f"over {lost[0]}, or give {name} the dimension {lost[0]}",
         )
     raise DefinitionError(
-        f"`{assignment}` does not say what becomes of dimension {lost[0]}, "
-        "which another part of the op iterates over",
+        f"`{assignment}` neither reads nor reduces dimension {lost[0]}, "
+        "over which another part of the op iterates",
         where=where,
         hint=f"reduce over it, as in ReduceFn.add[D.{lost[0]}](...), or give {name} the dimension",
     )
@@ -391,10 +393,10 @@ def _check_coverage(
 def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
     targets = [assignment.target.operand for assignment in definition.assignments]
     for name in _repeated(targets):
-        again = [a for a in definition.assignments if a.target.operand == name][1]
+        second = [a for a in definition.assignments if a.target.operand == name][1]
         raise DefinitionError(
             f"output {name} is assigned twice",
-            where=locate(again),
+            where=locate(second),
             hint="combine the two expressions into one assignment",
         )
     for writer in definition.assignments:

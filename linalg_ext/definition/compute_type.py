@@ -12,13 +12,13 @@ Every input is cast to the compute type, the operation, accumulation included, i
 initial value is cast in as well, and the result is cast to the output type once. Without a compute
 type the output type is computed in, as upstream's named ops do.
 
-What an op's own casts become:
+The fate of an op's own casts:
 
 - One that stands on an input, and a chain of such that loses nothing, becomes one cast to the
   compute type; it reads integers with the sign that the innermost of the chain reads them with.
 - The outermost one of an assignment, to the type of the output, is the cast of the result.
-- One in the middle that loses something (a rounding to bf16 inside an op on f32) stays, and what it
-  gives is cast to the compute type; one that loses nothing vanishes. Where the middle one wraps an
+- One in the middle that loses something (a rounding to bf16 inside an op on f32) stays, and its
+  result is cast to the compute type; one that loses nothing vanishes. Where the middle one wraps an
   integer around, or reads a computed one as unsigned, that has no counterpart in another type: an
   error says so.
 - Integers that are computed and then cast to a float (a hash of the position, the difference to a
@@ -103,9 +103,9 @@ class ComputeForm:
         definition: the op on accumulators: its outputs are of the compute type.
         type_var: the type variable of the compute type.
         element: the compute type, as MLIR spells it.
-        outputs: what each output of the definition is stored as.
+        outputs: the type that each output of the definition is stored in.
         types: the element type of each type variable.
-        answers: what was found out about the form before: it is shared by ops that are alike.
+        answers: earlier answers about the form, shared by ops that are alike.
     """
 
     definition: OpDefinition
@@ -163,7 +163,7 @@ class ComputeForm:
         return _elementwise(value, output.type_var, self.type_var)
 
     def cast_out(self, output: StoredOutput, *, saturate: bool = False) -> OpDefinition:
-        """The element-wise op that makes an accumulator what is stored."""
+        """The element-wise op that turns an accumulator into the stored value."""
         value = self._cast_out(Access("I", (), self.type_var), output, saturate=saturate)
         return _elementwise(value, self.type_var, output.type_var)
 
@@ -178,7 +178,7 @@ class ComputeForm:
 
         Args:
             operands: the inputs, in order.
-            init: what each output is before the op, of the dtype that it is stored in.
+            init: the value of each output before the op, of the dtype that it is stored in.
             compute_dtype: the dtype of the compute type.
             saturate: whether the casts out keep to the range of the stored type.
 
@@ -205,7 +205,7 @@ class ComputeForm:
         )
 
     def with_inputs_of_compute_type(self, names: frozenset[str]) -> ComputeForm:
-        """The same op where some inputs come in the compute type: what stood for them, uncast."""
+        """The same op with some inputs in the compute type already: their uncast sources."""
 
         def uncast(expr: ScalarExpr) -> ScalarExpr:
             if isinstance(expr, Access) and expr.operand in names:
@@ -320,7 +320,7 @@ def _check_type(definition: OpDefinition, types: Mapping[str, str], compute: str
     kind = family(compute)
     if kind is None or kind == "index":
         raise DTypeError(
-            f"{definition.name}: {compute} is no compute type",
+            f"{definition.name}: {compute} is not a compute type",
             expected="a float, integer or complex type, such as f32 or i32",
         )
     if compute == "f8E8M0FNU":
@@ -532,7 +532,7 @@ class Retyper:
         return self._converted(chain[1], chain[0].function)
 
     def _is_exact(self, expr: ScalarExpr) -> bool:
-        """Return whether an expression computes with integers what a float compute type need not.
+        """Return whether an expression computes with integers where floats would not give the same.
 
         A hash of the position, a difference to a zero point: no float does it better.
         """
@@ -586,7 +586,7 @@ class Retyper:
         return Apply(function, (expr,), self.compute)
 
     def _loses(self, chain: list[Apply], inner: ScalarExpr) -> bool:
-        """Return whether a chain of casts loses something of what it is applied to."""
+        """Return whether a chain of casts loses a part of its operand."""
         current = self._element(inner)
         for cast in reversed(chain):
             target = self._element(cast)
@@ -661,7 +661,7 @@ def saturating_cast(
     *,
     unsigned: bool,
 ) -> ScalarExpr:
-    """A cast with what lies beyond the target's range at its nearest end.
+    """A cast that moves numbers beyond the target's range to its nearest end.
 
     A NaN becomes 0 in an integer and stays NaN in a float. An infinity becomes the largest finite
     number of a float type of smaller range. A cast to i1 asks for "not zero", and a complex number
@@ -703,7 +703,7 @@ def _rounded_into_range(
 ) -> ScalarExpr:
     """A float as an integer: compared as a float, limited as an integer.
 
-    The greatest integer may be no float of the source: 2147483647 is none of f32.
+    The greatest integer may not be a float of the source: 2147483647 is none of f32.
     """
     low, high = _range(element, unsigned=unsigned)
     to = plain.type_var

@@ -6,9 +6,8 @@ fixed order. Two definitions with equal canonical forms compute the same values.
 other way round it is a matter of form: `x - y` and `x + -y` are not found equal.
 
 The order of the iteration space is not looked at: it says in which order a loop nest may run, and a
-reduction over floats may be done in any. Nor are names, documentation and interfaces, nor what a
-fold starts from where a call gives nothing. The order of the operands is: it is how the op is
-called.
+reduction over floats may be done in any. Nor are names, documentation and interfaces, nor the
+default start of a fold. The order of the operands is: it is how the op is called.
 """
 
 from __future__ import annotations
@@ -210,7 +209,7 @@ def _simplified(expr: ScalarExpr) -> ScalarExpr:
 
 
 def _condition_value(condition: ScalarExpr) -> ScalarExpr:
-    """A `select` takes any number for a condition: `x != 0` asks what x asks."""
+    """Return x for the condition `x != 0`: a `select` takes any number for a condition."""
     if not isinstance(condition, Apply) or condition.function != BINARY["ne"]:
         return condition
     value, other = condition.args

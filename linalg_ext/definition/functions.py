@@ -34,7 +34,7 @@ class Function:
     Attributes:
         kind: how many operands it takes (a type function takes a type variable as well).
         name: its name.
-        summary: what it computes, for people.
+        summary: its meaning, for people.
         is_upstream: whether upstream's enumerations, and so its YAML, have it.
         is_predicate: whether its result is a boolean, whatever its operands are.
     """

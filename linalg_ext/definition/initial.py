@@ -22,18 +22,18 @@ def initial_number(
     """The number that an output of a dtype starts from.
 
     Args:
-        assignment: what is written to the output; it reads what was there before.
+        assignment: the assignment that writes the output; it reads the output's former value.
         attributes: the attributes of the call; one of them may choose the reduction.
         dtype: the output's, which says whether integers are unsigned.
 
     Raises:
-        ArgumentError: it is no reduction, or a fold that states no start.
+        ArgumentError: it is not a reduction, or a fold that states no start.
         DTypeError: the reduction has no neutral element for the dtype.
     """
     reduction = assignment.reduction
     if reduction is None:
         raise ArgumentError(
-            f"`{assignment}` reads what {assignment.target.operand} was before the op", hint=_HINT
+            f"`{assignment}` reads {assignment.target.operand} as it was before the op", hint=_HINT
         )
     chosen = reduction.attribute
     start = attributes.functions[chosen] if chosen else reduction.function or reduction.initial

@@ -1,7 +1,7 @@
-"""`OpDefinition`: one immutable model of what a tensor operation is.
+"""`OpDefinition`: one immutable model of a tensor operation.
 
-Every front end makes one and every back end reads one; neither knows the other. The model says,
-for each point of an iteration space, what scalar expression is assigned to which element of each
+Every front end makes one and every back end reads one; neither knows the other. The model says, for
+each point of an iteration space, the scalar expression that is assigned to each element of each
 output, as in upstream's structured ops (`linalg.generic`).
 """
 
@@ -95,7 +95,7 @@ class Operand:
 
     Attributes:
         name: unique in the definition.
-        kind: what it is.
+        kind: the kind of operand.
         type_var: element type of a tensor, type of a scalar; None for attributes.
         shape: sizes of a tensor, over symbols; symbols that an index attribute binds.
         index_dims: for a tensor that is never read, the dimensions that its own stand for.
@@ -426,7 +426,7 @@ class OpDefinition:
         """The oracle: the op on arrays by NumPy alone, slow and obviously right.
 
         Args:
-            operands: the inputs, in order: arrays, or what `numpy.asarray` takes.
+            operands: the inputs, in order: arrays, or objects that `numpy.asarray` takes.
             keywords: as in a call of the op: `init=` and `dtype=`, inputs and attributes by name.
                 There is no `out=`: the result is always new.
 
@@ -434,7 +434,7 @@ class OpDefinition:
             The result; a tuple where the op has several outputs.
 
         Raises:
-            ArgumentError: of the kind that tells what is wrong.
+            ArgumentError: of the kind of the mistake.
 
         Example:
             >>> lx.ops.matmul.definition.reference(np.ones((2, 3)), np.ones((3, 1)))
@@ -569,7 +569,7 @@ def runs_with(fold: Assignment, assignments: Sequence[Assignment]) -> bool:
 
 
 def run_together(assignments: Sequence[Assignment]) -> tuple[Assignment, ...] | None:
-    """Statements that say in order what assignments say that run together, as in a structured op.
+    """Statements in order with the meaning of assignments that run together, as in a structured op.
 
     Assignments that read one another's outputs, which are then as they were before each point,
     become folds.
@@ -598,7 +598,7 @@ def run_together(assignments: Sequence[Assignment]) -> tuple[Assignment, ...] | 
 
 
 def as_fold(assignment: Assignment) -> Assignment:
-    """The fold that does what a statement does at each point."""
+    """The fold that combines an element as a statement does at each point."""
     reduction = assignment.reduction or Reduction(None, ())
     if reduction.function is None:
         return replace(assignment, reduction=reduction)
@@ -637,10 +637,10 @@ def why_several(definition: OpDefinition) -> str | None:
 
 
 def why_unmapped(definition: OpDefinition) -> str | None:
-    """Why no indexing maps say what a definition reads; None where they do."""
+    """The reason why indexing maps cannot describe a definition's reads; None where they do."""
     for assignment in definition.assignments:
         if assignment.recurrence is not None:
-            return f"`{assignment}` is a recurrence: it reads what it wrote one step before"
+            return f"`{assignment}` is a recurrence: it reads its own value of one step before"
     for lookup in definition.lookups:
         return f"`{lookup}` reads at an index that is computed"
     return None
@@ -663,7 +663,9 @@ def _reads(assignment: Assignment) -> set[str]:
 
 
 def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition:
-    """The definition of some statements: their operands, and what they read of the others'."""
+    """The definition of some statements: their operands, and the outputs of others that they
+    read.
+    """
     domain = frozenset().union(*map(domain_of, group))
     expressions = [expr for assignment in group for expr in assignment.value.walk()]
     read = {e.operand for e in expressions if isinstance(e, (Access, Lookup, ScalarOperand))}

@@ -1,13 +1,13 @@
 """Explicit transposes and broadcasts of operands: the sugar, the maps, and definitions with them.
 
 An operand of an op has the indices that the definition gives it: `B[k, n]` of a matrix product. A
-call may say that what it gives is a transposed or a narrower one. With the words of
+call may state that an operand it passes is a transposed or a narrower one. With the words of
 `linalg.transpose` and `linalg.broadcast`, transpose first, then broadcast:
 
     permutation = [1, 0]    B is given as (n, k): dimension i of B is dimension permutation[i] of it
     broadcast = [0]         B is given as (n): dimension 0 of B is added to it
 
-or, with the same meaning, a whole map from the iteration space to what is given, as in
+or, with the same meaning, a whole map from the iteration space to the passed operand, as in
 `linalg.matmul`'s `indexing_maps`: `(m, n, k) -> (n, k)`.
 
 Source: the "Linalg Dialect Wish list" (Renato Golin, 2024), explicit broadcast and transpose.
@@ -25,7 +25,7 @@ from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, counted
 
 Indices = tuple[AffineExpr, ...]
 
@@ -35,8 +35,8 @@ class Sugar:
     """The permutation and broadcast of an operand: it is transposed, then broadcast.
 
     Attributes:
-        permutation: dimension `i` of the transposed operand is `permutation[i]` of what is given;
-            empty for none.
+        permutation: dimension `i` of the transposed operand is `permutation[i]` of the passed
+            operand; empty for none.
         broadcast: the dimensions that are then added, by their positions in the result.
     """
 
@@ -48,7 +48,7 @@ class Sugar:
 
 
 def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
-    """The indices of what is given, for an operand that an op reads by the indices `natural`.
+    """The indices of the passed operand, for an operand that an op reads by the indices `natural`.
 
     Args:
         natural: the operand's own indices, one for each of its dimensions.
@@ -72,20 +72,20 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
             f"{subject}: broadcast = {list(sugar.broadcast)} adds a dimension twice",
             expected="each dimension once",
         )
-    kept = [index for dim, index in enumerate(natural) if dim not in sugar.broadcast]
+    kept_indices = [index for dim, index in enumerate(natural) if dim not in sugar.broadcast]
     if not sugar.permutation:
-        return tuple(kept)
-    if sorted(sugar.permutation) != list(range(len(kept))):
-        order = ", ".join(map(str, range(len(kept))))
+        return tuple(kept_indices)
+    if sorted(sugar.permutation) != list(range(len(kept_indices))):
+        order = ", ".join(map(str, range(len(kept_indices))))
         after = " that are left by the broadcast" if sugar.broadcast else ""
         raise ArgumentError(
-            f"{subject}: permutation = {list(sugar.permutation)} is no permutation of its "
-            f"{len(kept)} dimension(s){after}",
-            expected=f"each of {order} once" if kept else "an empty permutation",
+            f"{subject}: permutation = {list(sugar.permutation)} is not a permutation of its "
+            f"{counted(len(kept_indices), 'dimension')}{after}",
+            expected=f"each of {order} once" if kept_indices else "an empty permutation",
         )
-    permuted = list(kept)
+    permuted = list(kept_indices)
     for position, source in enumerate(sugar.permutation):
-        permuted[source] = kept[position]
+        permuted[source] = kept_indices[position]
     return tuple(permuted)
 
 
@@ -97,9 +97,9 @@ def find_sugar(natural: Indices, indices: Indices) -> Sugar | None:
     if len(set(indices)) != len(indices) or any(index not in natural for index in indices):
         return None
     broadcast = tuple(dim for dim, index in enumerate(natural) if index not in indices)
-    kept = [index for index in natural if index in indices]
-    permutation = tuple(indices.index(index) for index in kept)
-    if permutation == tuple(range(len(kept))):
+    kept_indices = [index for index in natural if index in indices]
+    permutation = tuple(indices.index(index) for index in kept_indices)
+    if permutation == tuple(range(len(kept_indices))):
         permutation = ()
     return Sugar(permutation, broadcast)
 
@@ -110,12 +110,12 @@ def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: st
     Args:
         dims: the iteration space of the op.
         natural: the operand's own indices.
-        map: from the iteration space to what is given.
+        map: from the iteration space to the passed operand.
         subject: the op and the operand, for errors.
 
     Raises:
-        ArgumentError: the map is of another iteration space, or indexes the operand by what the op
-            does not.
+        ArgumentError: the map is of another iteration space, or indexes the operand by other
+            expressions than the op.
     """
     if map.symbols:
         raise ArgumentError(
@@ -123,7 +123,7 @@ def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: st
         )
     if len(map.dims) != len(dims):
         raise ArgumentError(
-            f"{subject}: its map {map} is of {len(map.dims)} dimension(s)",
+            f"{subject}: its map {map} is of {counted(len(map.dims), 'dimension')}",
             expected=f"{len(dims)}, the iteration space of the op: ({', '.join(dims)})",
         )
     positional = AffineMap(tuple(dims), (), natural)
@@ -201,11 +201,11 @@ def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
     """The indices by which a definition reads or writes a tensor.
 
     Raises:
-        ArgumentError: it is no tensor, or is read in several ways.
+        ArgumentError: it is not a tensor, or is read in several ways.
     """
     if operand.kind is OperandKind.SCALAR or not operand.kind.is_tensor:
         raise ArgumentError(
-            f"{definition.name}: {operand.name} is no tensor: it has no dimensions to map"
+            f"{definition.name}: {operand.name} is not a tensor: it has no dimensions to map"
         )
     accesses = definition.accesses[operand.name]
     if operand.name in {lookup.operand for lookup in definition.lookups}:
@@ -319,9 +319,7 @@ def _without_units(
         narrow = {**shapes, name: [size for size in shape if size != 1]}
         sugar = Sugar(broadcast=tuple(units))
         if fits(definition, {name: apply_sugar(natural, sugar, name)}, narrow, symbols):
-            keywords.append(
-                f"{_keywords(name, sugar)}, of {name} without its dimension(s) of size 1"
-            )
+            keywords.append(f"{_keywords(name, sugar)}, of {name} without its dimensions of size 1")
     return keywords
 
 

@@ -93,7 +93,9 @@ class _Call:
         with np.errstate(all="ignore"):
             converted = array.astype(dtype)
         if operand.kind is OperandKind.SCALAR and dtype.kind in "iub" and converted != array:
-            raise DTypeError(f"{self.definition.name}: {operand.name}={value!r} is no {dtype}")
+            raise DTypeError(
+                f"{self.definition.name}: {operand.name}={value!r} is not a number of {dtype}"
+            )
         return converted
 
     def initial(self, output: Operand) -> Array:
@@ -130,7 +132,7 @@ def _dtype(definition: OpDefinition, value: Any) -> np.dtype[Any] | None:
     try:
         return None if value is None else np.dtype(value)
     except TypeError:
-        raise DTypeError(f"{definition.name}: dtype={value!r} is no dtype") from None
+        raise DTypeError(f"{definition.name}: dtype={value!r} is not a dtype") from None
 
 
 def _input(definition: OpDefinition, operand: Operand, value: Any) -> Any:
@@ -153,7 +155,9 @@ def _array(definition: OpDefinition, name: str, value: Any) -> Array:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{definition.name}: {name} is no array", notes=[str(error)]) from None
+        raise ArgumentError(
+            f"{definition.name}: {name} is not an array", notes=[str(error)]
+        ) from None
     if array.dtype.kind in "OSUMm":
         raise DTypeError(f"{definition.name}: {name} is an array of {array.dtype}, not of numbers")
     return array
@@ -270,7 +274,7 @@ class _Scope:
     def _carried(
         self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
     ) -> Array:
-        """The elements of one step before; what the recurrence starts from before the first."""
+        """The elements of one step before; the start of the recurrence, before the first."""
         output = arrays[carried.operand]
         indices = self.indices(carried, position)
         inside = [(p >= 0) & (p < size) for p, size in zip(indices, output.shape, strict=True)]

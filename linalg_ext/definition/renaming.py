@@ -23,7 +23,7 @@ from linalg_ext.definition.types import TypeVar
 
 @dataclass(frozen=True)
 class Renaming:
-    """New names, or for symbols new expressions; what is not named here keeps its name."""
+    """New names, or for symbols new expressions; others keep their names."""
 
     dims: Mapping[str, str] = field(default_factory=dict)
     symbols: Mapping[str, AffineExpr | int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Scalar expressions: what is computed at one point of the iteration space.
+"""Scalar expressions: the computation at one point of the iteration space.
 
 Immutable trees. They carry Python's operators, so that every front end builds them the same way.
 """
@@ -29,7 +29,7 @@ from linalg_ext.definition.functions import (
     FunctionKind,
 )
 from linalg_ext.definition.types import BOOLEAN, TypeVar
-from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.errors import DefinitionError, caller_location, counted
 
 
 def _refuse_operator(symbol: str, hint: str) -> NoReturn:
@@ -115,7 +115,7 @@ class ScalarExpr:
             f"`{self}` is used as a number, and has none when the operation is declared",
             where=caller_location(),
             hint="write UnaryFn.exp(x) or np.exp(x) in the place of math.exp(x), and so for the "
-            "others: UnaryFn and BinaryFn list what there is",
+            "others: UnaryFn and BinaryFn list all functions",
         )
 
     __int__ = __index__ = __complex__ = __float__
@@ -145,7 +145,7 @@ class ScalarExpr:
         chosen = {"where": TERNARY["select"], "clip": TERNARY["clamp"]}.get(function.__name__)
         if chosen is None or keywords or len(args) != 3:
             raise DefinitionError(
-                f"`np.{function.__name__}` is no function of elements",
+                f"`np.{function.__name__}` is not a function of elements",
                 where=caller_location(),
                 expected="a function of UnaryFn, BinaryFn or TernaryFn",
                 hint="the body of an op computes one element; sums and maxima are written as "
@@ -409,12 +409,12 @@ def apply(
     """`function(args)`, with Python numbers turned into constants of the other operands' type.
 
     Raises:
-        DefinitionError: wrong number of operands, or an operand that is no scalar expression.
+        DefinitionError: wrong number of operands, or an operand that is not a scalar expression.
     """
     name = attribute or function.name
     if len(args) != function.kind.arity:
         raise DefinitionError(
-            f"{name} takes {function.kind.arity} operand(s), not {len(args)}",
+            f"{name} takes {counted(function.kind.arity, 'operand')}, not {len(args)}",
             where=caller_location(),
         )
     typed = args[1:] if function.name == "select" else args
@@ -523,7 +523,7 @@ def as_operand(value: object, type_var: TypeVar | None, function: str) -> Scalar
             return constant
         return Apply(TYPE["cast_signed"], (constant,), type_var)
     raise DefinitionError(
-        f"{_describe(value)} is no operand of `{function}`",
+        f"{_describe(value)} is not an operand of `{function}`",
         where=caller_location(),
         expected="an element of a tensor such as A[D.m, D.k], a scalar operand, a number, "
         "const(...), index(...), or a function of these",

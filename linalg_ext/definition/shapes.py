@@ -2,10 +2,10 @@
 
 An indexing map says which elements an op touches; the largest index that it reaches must lie inside
 the operand. Sizes follow from that: a dimension that indexes an operand by itself is as long as
-that operand, less what further indices reach beyond it (`x[t] + x[t + 1]`); one inside a sum
-(`oh * SH + kh * DH`) is as long as the rest leaves room for, which is the usual size of a
-convolution's output without padding. Where an output declares another size than what it reads, in
-the same symbols, the output is as long as it declares.
+that operand, less the reach of further indices beyond it (`x[t] + x[t + 1]`); one inside a sum (`oh
+* SH + kh * DH`) is as long as the rest leaves room for, which is the usual size of a convolution's
+output without padding. Where an output declares another size than its input, in the same symbols,
+the output is as long as it declares.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def infer_extents(
         symbols: values of the symbols that index attributes bind.
 
     Raises:
-        ShapeError: an operand is too small for a single position of a sum (a kernel larger than
-            what it slides over).
+        ShapeError: an operand is too small for a single position of a sum (a kernel larger than the
+            tensor it slides over).
     """
     shapes = dict(shapes)
     while True:
@@ -257,7 +257,7 @@ def check_shapes(
 ) -> None:
     """Raise unless every index that the op reaches lies inside its operand.
 
-    Sizes that are no `int` are not looked at.
+    Sizes that are not `int` are not looked at.
 
     Raises:
         ShapeError: naming the operands, the dimension and the sizes.

@@ -1,4 +1,4 @@
-"""A definition at given element types and attributes: what is left when they are known.
+"""A definition specialized to element types and attributes.
 
 MLIR's `linalg.generic` is such a special case: where two type variables are of one type, there is
 no cast between them, and strides are numbers.
@@ -49,7 +49,7 @@ def specialize(
     Args:
         definition: the op.
         types: the element type of each type variable, as MLIR spells it: `"f32"`, `"i8"`.
-        attributes: what the attributes are (`resolve_attributes`); None keeps them.
+        attributes: the values of attributes (`resolve_attributes`); None keeps them.
 
     Raises:
         DefinitionError: a type variable has no type.
@@ -232,9 +232,9 @@ _ON_BOOLEANS = {
 def with_own_types(definition: OpDefinition) -> OpDefinition:
     """The definition with a type variable for each operand that shares the result's.
 
-    What is read of it is cast to the type of the result, as the ops of upstream do whose operands
-    have type variables of their own: `add(lhs: T, rhs: T) -> O: T` becomes that of `(T_lhs, T_rhs)
-    -> T`. A definition of several outputs stays as it is.
+    Its elements are cast to the type of the result, as the ops of upstream do whose operands have
+    type variables of their own: `add(lhs: T, rhs: T) -> O: T` becomes that of `(T_lhs, T_rhs) ->
+    T`. A definition of several outputs stays as it is.
     """
     if len(definition.outputs) != 1:
         return definition

@@ -115,7 +115,7 @@ _ON_COMPLEX = _ANALYTIC | _ARITHMETIC | _EQUALITY | {"add", "mul", "conj", "fma"
 
 
 def family(element: str) -> Family | None:
-    """The family of an element type; None for what no scalar function computes on."""
+    """The family of an element type; None for types that no scalar function computes on."""
     if _float_format(element) is not None:
         return "float"
     if element == "i1":
@@ -153,7 +153,7 @@ def holds(wide: str, narrow: str) -> bool:
         return holds(part[1], inner[1] if inner else narrow)
     to_float, from_float = _float_format(wide), _float_format(narrow)
     if _NARROW.fullmatch(wide) and from_float:
-        return False  # formats of 8 bits differ in bias and in what stands for infinity
+        return False  # formats of 8 bits differ in bias and in the code of infinity
     if to_float and from_float:
         return to_float[0] >= from_float[0] and to_float[1] >= from_float[1]
     if to_float and is_integer(narrow):
@@ -165,7 +165,7 @@ def holds(wide: str, narrow: str) -> bool:
 
 
 def has_function(element: str, function: str) -> bool:
-    """Return whether a function that is no cast has a meaning for an element type."""
+    """Return whether a function that is not a cast has a meaning for an element type."""
     match family(element):
         case "float":
             return function == "select" or function not in _BITS | _UNSIGNED

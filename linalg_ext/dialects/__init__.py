@@ -1,4 +1,5 @@
-"""Dialects that are loaded into every context of this library: its own, and what exporters write.
+"""Dialects that are loaded into every context of this library: its own, and those that exporters
+write.
 
 lx.dialects.linalg_ext.contract(a, b, c, outs=out, maps="ij,jk,kl->il")
 lx.dialects.gml_st.tile(x, [i, 0], [4, 8])

@@ -18,7 +18,7 @@ _definitions: dict[str, bytes] = {}
 def load_dialect(dialect: Any) -> None:
     """Load an `ext.Dialect` without attributes into the current context, if it is not there.
 
-    Under the lock of `linalg_ext.ir.context`, for what is loaded is kept on the class.
+    Under the lock of `linalg_ext.ir.context`, for the loaded dialect is kept on the class.
     """
     name: str = dialect.DIALECT_NAMESPACE
     context = ir.Context.current

@@ -1,1 +1,1 @@
-"""Calling compiled code on arrays: what a call needs, and nothing of MLIR."""
+"""Calls of compiled code on arrays, without MLIR."""

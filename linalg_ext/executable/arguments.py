@@ -92,7 +92,7 @@ class Argument(ABC):
         """Raise the error for a wrong dtype, with the hint for this one."""
         raise self.error(
             DTypeError,
-            f"got dtype {dtypes.describe_dtype(dtype)}",
+            f"has dtype {dtypes.describe_dtype(dtype)}",
             expected=" or ".join(str(dtype_) for dtype_ in accepted),
             hint=dtypes.cure_for(dtype) or f"convert it with {name}.astype({str(accepted[0])!r})",
         )
@@ -101,7 +101,7 @@ class Argument(ABC):
         """Raise the error for a masked array."""
         raise self.error(
             ArgumentError,
-            "got a masked array: compiled code knows no mask",
+            "is a masked array, and compiled code reads no mask",
             hint="fill it first: array.filled(value)",
         )
 
@@ -169,7 +169,7 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        fault = f"got a {type(value).__name__} that makes no array: {error}"
+        fault = f"is a {type(value).__name__} that makes no array: {error}"
         raise argument.error(ShapeError, fault) from None
     if array.size == 0:
         return array.astype(element.dtype)
@@ -178,7 +178,7 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
         shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else _other(array)
         raise argument.error(
             DTypeError,
-            f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
+            f"is {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
             expected=" or ".join(str(dtype) for dtype in element.dtypes),
             hint=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
         )
@@ -199,7 +199,7 @@ def as_array(value: Any, name: str) -> Array:
     # The check loads numpy.ma, which takes longer than most calls.
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
-            f"{name} is a masked array, and compiled code knows no mask",
+            f"{name} is a masked array, and compiled code reads no mask",
             where=caller_location(),
             hint="fill it first: array.filled(value)",
         )
@@ -277,9 +277,9 @@ def _wide_enough(low: int, high: int, element: ElementType, argument: Argument) 
     ]
     raise argument.error(
         DTypeError,
-        f"got the integer {high}, which it cannot hold"
+        f"is the integer {high}, beyond its element type"
         if low == high
-        else f"got integers from {low} to {high}, which it cannot hold",
+        else f"has integers from {low} to {high}, beyond its element type",
         expected=" or ".join(ranges),
     )
 
@@ -341,7 +341,7 @@ class ScalarArgument(Argument):
         elif hasattr(value, "__index__"):
             array = from_python(value.__index__(), self.element, self)
         else:
-            raise self.error(ArgumentError, f"got a {type(value).__name__}", expected="a number")
+            raise self.error(ArgumentError, f"is a {type(value).__name__}", expected="a number")
         return dtypes.to_machine(array, self.element) if self.element.is_sub_byte else array
 
     def write(self, frame: Frame, prepared: Array) -> None:
@@ -358,7 +358,7 @@ class ScalarArgument(Argument):
         if array.ndim:
             raise self.error(
                 ShapeError,
-                f"got an array of shape {array.shape}",
+                f"is an array of shape {array.shape}",
                 expected="a number, or an array of rank 0",
                 hint="pass one element: array[0], or array.item()" if array.size == 1 else None,
             )
@@ -454,7 +454,7 @@ class ArrayArgument(Place):
         if self.is_written:
             raise self.error(
                 ArgumentError,
-                f"got a {type(value).__name__}, and the entry may write this argument",
+                f"is a {type(value).__name__}, and the entry may write this argument",
                 expected="an array",
             )
         if isinstance(value, (*PYTHON_NUMBERS, list, tuple)):
@@ -463,7 +463,7 @@ class ArrayArgument(Place):
             return np.asarray(value)
         raise self.error(
             ArgumentError,
-            f"got a {type(value).__name__}",
+            f"is a {type(value).__name__}",
             expected="a NumPy array",
             hint="convert it with numpy.asarray(...)",
         )
@@ -472,13 +472,13 @@ class ArrayArgument(Place):
         if array.ndim != self.rank:
             raise self.error(
                 ShapeError,
-                f"got rank {array.ndim}, shape {array.shape}",
+                f"has rank {array.ndim}, shape {array.shape}",
                 expected=f"rank {self.rank}, shape {shape_text(self.shape)}",
             )
         if not has_shape(array.shape, self.shape):
             raise self.error(
                 ShapeError,
-                f"got shape {array.shape}",
+                f"has shape {array.shape}",
                 expected=f"shape {shape_text(self.shape)}",
             )
 
@@ -486,13 +486,13 @@ class ArrayArgument(Place):
         if not array.flags.writeable:
             raise self.error(
                 LayoutError,
-                "got a read-only array, and the entry may write it",
+                "is a read-only array, and the entry may write it",
                 hint="pass a writable copy: array.copy()",
             )
         if overlaps_itself(array):
             raise self.error(
                 LayoutError,
-                f"got an array whose elements overlap (strides {array.strides}), "
+                f"is an array whose elements overlap (strides {array.strides}), "
                 "and the entry may write it",
                 hint="pass a copy: array.copy()",
             )
@@ -501,7 +501,7 @@ class ArrayArgument(Place):
         if not self.is_aligned(array):
             raise self.error(
                 LayoutError,
-                f"got an array whose data is not aligned to {self.alignment} bytes, "
+                f"is an array whose data is not aligned to {self.alignment} bytes, "
                 "and the entry may write it",
                 hint="pass np.require(array, requirements='CA') and copy the result back"
                 if not self.type.vector
@@ -509,7 +509,7 @@ class ArrayArgument(Place):
             )
         raise self.error(
             LayoutError,
-            f"got an array with strides {array.strides}",
+            f"is an array with strides {array.strides}",
             expected=f"{self._layout_text()}" + ", for the entry may write it" * self.is_written,
             hint=self._layout_hint(),
         )

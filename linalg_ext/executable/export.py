@@ -1,6 +1,6 @@
 """`Kernel.export`: a kernel as a folder that can be shipped, which `lx.load` reads.
 
-layer/kernel.json        what it is: format, version, machine, signature, and the other files
+layer/kernel.json        its format, version, machine, signature, and the other files
       lx_layer.o         the object file
       liblx_layer.so     the shared library, where there was a linker
       lx_layer.h         for C: memref structs, and the function
@@ -90,7 +90,9 @@ def sealed(kernel: Mapping[str, Any]) -> str:
 
 
 def _target_folder(folder: str | PathLike[str]) -> Path:
-    """Return the folder to write to; an ExportError if it is no exported kernel, and not empty."""
+    """Return the folder to write to; an ExportError if it is not an exported kernel, and not
+    empty.
+    """
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     path = Path(os.path.abspath(os.path.expanduser(folder)))
@@ -99,7 +101,7 @@ def _target_folder(folder: str | PathLike[str]) -> Path:
     is_ours = (path / RECORD).is_file() and FORMAT in (path / RECORD).read_text(errors="replace")
     if not is_ours and not (path.is_dir() and not any(path.iterdir())):
         raise ExportError(
-            f"{path} is there already, and is no exported kernel",
+            f"{path} is there already, and is not an exported kernel",
             expected="a new folder, or one to replace that export wrote",
         )
     return Path(os.path.realpath(path))

@@ -17,6 +17,7 @@ from linalg_ext.errors import (
     ArityError,
     ExportError,
     caller_location,
+    counted,
     refuse_pickling,
 )
 from linalg_ext.executable.arguments import (
@@ -202,7 +203,8 @@ class Kernel(Shown, shown_as="kernel"):
             refuse_keywords(self.signature, unknown)
         if len(args) != len(self._arguments):
             raise ArityError(
-                f"`{self.signature.name}` takes {len(self._arguments)} arguments, got {len(args)}",
+                f"`{self.signature.name}` takes {counted(len(self._arguments), 'argument')}, "
+                f"got {len(args)}",
                 where=caller_location(),
                 expected=str(self.signature),
             )
@@ -323,7 +325,7 @@ class Kernel(Shown, shown_as="kernel"):
         with the machine and the signature. `lx.load(folder)` reads it; nothing of it needs MLIR. It
         runs on one thread; two exported kernels whose names differ can be linked into one program.
         Elsewhere it runs where the processor has the extensions of the target: `with
-        lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
+        lx.target.using("avx2"):` around its compilation asks for less than this machine has.
 
         Args:
             folder: a new one, or one that an export wrote, which is replaced.
@@ -337,7 +339,7 @@ class Kernel(Shown, shown_as="kernel"):
             raise ExportError(
                 f"`{self.signature.name}` calls functions of Python, which stay in this process",
                 where=caller_location(),
-                hint="compute what they give outside of the function, and pass it in",
+                hint="compute their results outside of the function, and pass them in",
             )
         # Calls do without this module, which takes time to load.
         from linalg_ext.executable.export import Exported, export

@@ -1,4 +1,4 @@
-"""Kernels as plain data and bytes, and back: for the cache and for what is exported."""
+"""Kernels as plain data and bytes, and back: for the cache and for export."""
 
 from __future__ import annotations
 

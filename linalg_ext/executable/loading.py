@@ -63,7 +63,7 @@ def opened(text: bytes, where: str) -> Data:
         kind, version = None, None
     if kind != FORMAT:
         raise ExportError(
-            f"{RECORD} is no record of an exported kernel",
+            f"{RECORD} is not a record of an exported kernel",
             where=where,
             expected="a folder that Kernel.export wrote",
         )

@@ -197,7 +197,7 @@ def _record(folder: Path) -> Any:
         whole = json.loads(path.read_bytes())
         kind, version, kernel = whole["format"], whole["version"], whole["kernel"]
     except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is no record of an exported kernel") from error
+        raise ValueError(f"{path} is not a record of an exported kernel") from error
     if kind != FORMAT or version != VERSION:
         raise ValueError(f"{path} is {kind!r}, version {version!r}; expected version {VERSION}")
     if whole.get("checksum") != _checksum(canonical(kernel)):

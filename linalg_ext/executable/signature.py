@@ -90,7 +90,7 @@ class ScalarType(NamedTuple):
 
     @property
     def vector(self) -> tuple[int, ...]:
-        """Return (): the element is no vector."""
+        """Return (): the element is not a vector."""
         return ()
 
     @property

@@ -1,11 +1,11 @@
-"""Compilations made visible: a page of all that became of a kernel, and what notebooks show.
+"""Compilations made visible: a page of all that became of a kernel, and views for notebooks.
 
     import linalg_ext as lx
 
     lx.explain.page(kernel).write("layer.html")     # one file, to be opened in any browser
     lx.explain.loop_nests(kernel)                   # a tree in a terminal, boxes in a notebook
-    lx.explain.dataflow(module)                     # which op reads what, with groups as boxes
-    lx.explain.measure(kernel)                      # what a call takes
+    lx.explain.dataflow(module)                     # ops and operands, groups as boxes
+    lx.explain.measure(kernel)                      # the time of a call
 
 In a notebook modules, kernels, schedules, contractions and footprints show themselves, and `rich`
 prints them so in a terminal. `%load_ext linalg_ext.explain` has upstream's own modules and
@@ -34,7 +34,7 @@ _HOMES = {
     "notebook": "load_ipython_extension",
     "pages": "Page page",
 }
-"""The files of this room, and the public names in each: a drawing loads what it needs alone."""
+"""The files of this room, and the public names in each: a drawing loads only the files it needs."""
 
 __all__ = [
     "Dataflow",

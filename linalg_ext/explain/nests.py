@@ -37,7 +37,7 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True)
 class Nest:
-    """A loop, or a branch, and what is in it.
+    """A loop, or a branch, and its body.
 
     Attributes:
         head: its kind and its ranges, `for 0 to 64 by 8`.
@@ -214,7 +214,8 @@ def kernel_of(holder: Any) -> Kernel:
     if isinstance(own, Kernel):
         return own
     raise ArgumentTypeError(
-        f"{type(holder).__name__} is no kernel of this process",
-        expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives; of a model of "
+        f"{type(holder).__name__} is not a kernel of this process",
+        expected="the result of lx.compile(module) or lx.jit(f).lower(...).compile(); of a "
+        "model of "
         "PyTorch one of its .kernels",
     )

@@ -141,7 +141,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def contraction_html(explained: ContractionExplanation) -> str:
-    """The tree of a contraction, the result at its root, with what each step costs."""
+    """The tree of a contraction, the result at its root, with the cost of each step."""
     first, *_, last = (escape(line.strip()) for line in repr(explained).splitlines())
     boxes = _box(explained, _root(explained))
     return styled(f'<p><code>{first}<br>{last}</code></p><div class="nests">{boxes}</div>')

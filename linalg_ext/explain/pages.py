@@ -112,8 +112,8 @@ def page(
         threads: of the calls that the plans are for, as `Kernel.explain` takes it.
 
     Raises:
-        ArgumentTypeError: it is no kernel of this process.
-        ArgumentError: `threads` is no number of threads.
+        ArgumentTypeError: it is not a kernel of this process.
+        ArgumentError: `threads` is not a number of threads.
     """
     own = kernel_of(kernel)
     stages = {stage.name: of_stage(stage) for stage in own.steps}
@@ -289,7 +289,7 @@ def _graph_html(kernel: Kernel, text: LocatedText | None) -> str:
     drawn = of_state(graph.state if grouped is None else search.state, lines, search.model)
     left = search.state.groups and grouped is None
     note = "<p>These groups were not taken: ops fuse about as well without.</p>" if left else ""
-    return table("what was searched for", search.rows()) + note + _flow(drawn) + _trace_html(search)
+    return table("the search", search.rows()) + note + _flow(drawn) + _trace_html(search)
 
 
 def _flow(drawn: Dataflow) -> str:

@@ -79,7 +79,7 @@ def from_jax(
     package = jax()
     if not callable(fn):
         raise ArgumentError(
-            f"a {type(fn).__name__} is no function", expected="a function that jax.jit takes"
+            f"a {type(fn).__name__} is not a function", expected="a function that jax.jit takes"
         )
     statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     if wrong := [n for n in statics if not 0 <= n < len(specs)]:
@@ -102,7 +102,7 @@ def from_jax(
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
             where=line_of_error(error, [package]) or caller_location(),
-            hint=_HINTS.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
+            hint=_HINTS.get(type(error).__name__, "mend the error of jax.jit(fn).lower(...), too"),
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)
@@ -317,7 +317,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
         name: the name of the argument.
 
     Raises:
-        ArgumentError: the value is no array, or has another shape or dtype.
+        ArgumentError: the value is not an array, or has another shape or dtype.
     """
     try:
         if isinstance(value, jax().Array) and value.is_fully_addressable:

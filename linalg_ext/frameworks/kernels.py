@@ -40,8 +40,8 @@ def kernel_of(
         options: as of `compile_copy`.
     """
     key = disk_cache.key_of_module(kind, source, ENTRY, libraries=(), **options)
-    if (kept := disk_cache.find(key)) is not None:
-        return kept
+    if (entry := disk_cache.find(key)) is not None:
+        return entry
     # A model from the disk cache does without MLIR, which this import loads.
     from linalg_ext.compiler.module_compilation import compile_copy
 

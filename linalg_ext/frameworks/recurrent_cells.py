@@ -109,7 +109,7 @@ class Cell:
 
         if self.gradient is None:
             raise ModelError(
-                "the gradient of this recurrent layer is no loop here",
+                "the gradient of this recurrent layer is not a loop here",
                 hint="train it with PyTorch's own backend, or without projections",
             )
         derived = self.gradient
@@ -263,7 +263,7 @@ def sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _slope(y: Any) -> Any:
-    """The derivative of a sigmoid, by what that gives."""
+    """The derivative of a sigmoid, from the sigmoid's result."""
     return y * (1 - y)
 
 

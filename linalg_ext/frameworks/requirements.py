@@ -173,7 +173,7 @@ def _extra(name: str) -> Any:
 def importer_files() -> list[object]:
     """Return the path, size and time of the files of torch-mlir's importers, without loading them.
 
-    They are a part of the keys of what is imported by them.
+    They are a part of the keys of the models that they import.
     """
     spec = importlib.util.find_spec("torch_mlir")
     folders = () if spec is None else (spec.submodule_search_locations or ())

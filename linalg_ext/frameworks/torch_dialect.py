@@ -314,12 +314,12 @@ def _after(op: ir.Operation) -> list[Hashable] | None:
         return None
     type_ = own_type(op.results[0].type)
     return [
-        _asked(size) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        _size_key(size) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
         for axis, size in enumerate(listed.operands)
     ]
 
 
-def _asked(size: ir.Value) -> Hashable:
+def _size_key(size: ir.Value) -> Hashable:
     """Return the tensor and the axis that a size is read from, or else its value."""
     op = producer(size)
     if op is not None and op.name == "torch.aten.size.int":

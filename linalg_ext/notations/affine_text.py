@@ -24,7 +24,7 @@ _MAX_DEPTH = 100
 
 
 class AffineTextError(NotationError):
-    """A text is no affine map.
+    """A text is not an affine map.
 
     Attributes:
         offset: where in the text, counted from 0.
@@ -100,7 +100,9 @@ class _Parser:
             name, offset = self._next()
             if not name.isidentifier():
                 raise AffineTextError(
-                    f"{name or 'the end'!r} is no name", offset, expected="a name such as d0 or s0"
+                    f"{name or 'the end'!r} is not a name",
+                    offset,
+                    expected="a name such as d0 or s0",
                 )
             if name in self._names:
                 raise AffineTextError(f"{name} is declared twice", offset)
@@ -139,10 +141,10 @@ class _Parser:
             return AffineConst(int(token))
         if token in self._names:
             return self._names[token]
-        known = ", ".join(self._names) or "none: the map declares no names"
+        names = ", ".join(self._names) or "none: the map declares no names"
         if token.isidentifier():
             raise AffineTextError(
-                f"{token} is not declared by the map", offset, expected=f"one of {known}"
+                f"{token} is not declared by the map", offset, expected=f"one of {names}"
             )
         self._position -= 1
         raise self._unexpected("a name, an integer or `(`")

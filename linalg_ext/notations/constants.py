@@ -59,12 +59,12 @@ def parse_constant(text: str) -> int | float:
         (value,) = struct.unpack(">d", bytes.fromhex(match[1]))
     else:
         raise NotationError(
-            f"`{text}` is no constant",
+            f"`{text}` is not a constant",
             expected="an integer such as `2 : i64`, or a number with a decimal point such as "
             "`5.0e-01 : f64`",
         )
     if not math.isfinite(value):
-        raise NotationError(f"`{text}` is no finite number")
+        raise NotationError(f"`{text}` is not a finite number")
     return value
 
 
@@ -90,9 +90,9 @@ def _decimal(value: float, precision: int) -> tuple[str, int]:
     dropped = len(digits) - precision
     if dropped <= 0:
         return digits.rstrip("0") or "0", exponent + len(digits) - len(digits.rstrip("0"))
-    kept = int(digits[:precision]) + (digits[precision] >= "5")
-    text = str(kept).rstrip("0")
-    return text, exponent + dropped + len(str(kept)) - len(text)
+    rounded = int(digits[:precision]) + (digits[precision] >= "5")
+    text = str(rounded).rstrip("0")
+    return text, exponent + dropped + len(str(rounded)) - len(text)
 
 
 def _layout(digits: str, exponent: int) -> str:

@@ -2,8 +2,8 @@
 
     C[m, n] = Σ_{k} A[m, k] * B[k, n]
 
-Casts are left out unless they are asked for, and so is what a reduction starts from. Written only:
-a formula does not say types, so none is read back.
+Casts are left out unless they are asked for, and so is the start of a reduction. Written only: a
+formula does not say types, so none is read back.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Formula:
         self._shown_names: set[str] = set()
 
     def line(self) -> str:
-        """All assignments, and what is said of operands that they do not name."""
+        """All assignments, and remarks on operands that they do not name."""
         style = self._style
         parts = [self._assignment(assignment) for assignment in self._definition.assignments]
         notes = [

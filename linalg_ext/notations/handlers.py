@@ -1,6 +1,6 @@
 """Methods of `OpDefinition` whose files are about definitions.
 
-The facade `definition`; each function imports what handles it when it is first called.
+The facade `definition`; each function imports its handler when it is first called.
 """
 
 from __future__ import annotations

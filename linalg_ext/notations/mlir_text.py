@@ -50,9 +50,9 @@ class Span:
     """A part of a text.
 
     Attributes:
-        text: what it says, on one line and without comments, as long as it is in the source.
+        text: its characters, on one line and without comments, as long as it is in the source.
         start, end: its place in the source.
-        before, after: what belongs around it and is not written: `affine_map<` and `>`.
+        before, after: texts that belong around it and are not written: `affine_map<` and `>`.
     """
 
     text: str

@@ -55,7 +55,7 @@ def to_ods(op: object, style: Style = "2024") -> str:
         )
     if (reason := why_unmapped(definition)) is not None:
         raise NotationError(
-            f"{definition.name} is no structured op, and this ODS describes those: {reason}"
+            f"{definition.name} is not a structured op, and this ODS describes those: {reason}"
         )
     for operand in definition.attributes:
         if operand.kind is not OperandKind.INDEX_ATTR:
@@ -259,7 +259,7 @@ def _check(definition: OpDefinition) -> None:
         )
     if (reason := why_unmapped(definition)) is not None:
         raise NotationError(
-            f"{definition.name} is no structured op, and this C++ builds one: {reason}"
+            f"{definition.name} is not a structured op, and this C++ builds one: {reason}"
         )
     if (reason := why_several(definition)) is not None:
         raise NotationError(
@@ -404,7 +404,7 @@ def _region(definition: OpDefinition) -> str:
         else:
             args = ", ".join(map(emitted, expr.args))
             value = f"{std_function_of(expr, definition, 'this C++').name}({args})"
-        # The arguments count from 0, what is computed from one past their number.
+        # The arguments count from 0, computed values from one past their number.
         name = f"_{len(operands) + len(lines)}"
         lines.append(f"Value {name} = {value};")
         return name

@@ -23,7 +23,7 @@ from linalg_ext.definition.operand_maps import (
     with_indices_of,
 )
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.errors import ArgumentError, ArityError, ShapeError
+from linalg_ext.errors import ArgumentError, ArityError, ShapeError, counted
 from linalg_ext.notations.affine_text import affine_map
 
 MAP_WORDS: Mapping[str, str] = {
@@ -47,7 +47,7 @@ OperandMaps = dict[str, dict[str, Any]]
 
 
 def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> OperandMaps:
-    """Take what a call says of its operands' maps out of its keywords.
+    """Take the maps of its operands out of a call's keywords.
 
     Raises:
         ArityError: it names an operand that the op does not have.
@@ -66,13 +66,15 @@ def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Ope
         of_operand = operand_maps.setdefault(operand.name, {})
         meaning = MAP_WORDS[word]
         if meaning in of_operand:
-            raise ArgumentError(f"{definition.name}: the {meaning} of {operand.name} is said twice")
+            raise ArgumentError(
+                f"{definition.name}: the {meaning} of {operand.name} is given twice"
+            )
         of_operand[meaning] = value
     for name, maps in operand_maps.items():
         for first, second in _EXCLUSIVE:
             if first in maps and second in maps:
                 raise ArgumentError(
-                    f"{definition.name}: both the {first} and the {second} of {name} are said",
+                    f"{definition.name}: both the {first} and the {second} of {name} are given",
                     expected="one of them",
                 )
     return operand_maps
@@ -85,7 +87,7 @@ def with_operand_maps(
 
     Args:
         definition: the op.
-        operand_maps: what `take_operand_maps` found.
+        operand_maps: the maps that `take_operand_maps` found.
         ranks: the rank of each tensor that the call gives.
 
     Raises:
@@ -161,7 +163,10 @@ def _inverse(
                 ]
             else:
                 value = str([inverse.index(index) for index in natural])
-            return f"{word}_{name} is the inverse of what fits: say {word}_{name} = {value}"
+            return (
+                f"{word}_{name} is the inverse of the permutation that fits: say "
+                f"{word}_{name} = {value}"
+            )
     return None
 
 
@@ -182,8 +187,8 @@ def _indices(definition: OpDefinition, operand: Operand, maps: Mapping[str, Any]
         permutation = _integers(maps.get("permutation", ()), f"{subject}: permutation")
         if "permutation" in maps and not permutation and len(natural) > len(broadcast):
             raise ArgumentError(
-                f"{subject}: permutation = [] is no permutation of its "
-                f"{len(natural) - len(broadcast)} dimension(s)",
+                f"{subject}: permutation = [] is not a permutation of its "
+                f"{counted(len(natural) - len(broadcast), 'dimension')}",
                 hint=f"leave it out where nothing is transposed: no permutation_{operand.name}",
             )
     return apply_sugar(natural, Sugar(permutation, broadcast), subject)
@@ -196,7 +201,7 @@ def _reversed(transpose: object, rank: int, subject: str) -> tuple[int, ...]:
         return ()
     if rank != 2:
         raise ArgumentError(
-            f"{subject}: transpose says nothing of {rank} dimension(s)",
+            f"{subject}: transpose says nothing of {counted(rank, 'dimension')}",
             expected="a matrix",
             hint=f"say the permutation, as in permutation = {list(reversed(range(rank)))}",
         )
@@ -223,7 +228,7 @@ def _integers(value: object, subject: str) -> tuple[int, ...]:
 def _iteration_rank(
     definition: OpDefinition, operand_maps: OperandMaps, ranks: Mapping[str, int]
 ) -> int:
-    """The rank of the iteration space of an element-wise op: what the operands, as given, make."""
+    """The rank of the iteration space of an element-wise op, from its operands and their maps."""
     loop_ranks: dict[str, int] = {}
     for operand in (*definition.outputs, *definition.inputs):
         maps = operand_maps.get(operand.name, {})
@@ -239,10 +244,11 @@ def _iteration_rank(
         if other != rank:
             narrow = first if rank < other else name
             raise ArgumentError(
-                f"{definition.name}: as they are given, {first} spans {rank} dimension(s), but "
+                f"{definition.name}: as they are given, {first} spans "
+                f"{counted(rank, 'dimension')}, but "
                 f"{name} spans {other}",
                 expected="operands of one rank: nothing is broadcast unless said",
-                hint=f"say which {abs(other - rank)} dimension(s) {narrow} lacks: "
+                hint=f"say which {counted(abs(other - rank), 'dimension')} {narrow} lacks: "
                 f"broadcast_{narrow}=[...]",
             )
     return rank

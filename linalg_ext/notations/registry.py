@@ -139,7 +139,7 @@ def read(
         (`Any` to type checkers, because it depends on the text.)
 
     Raises:
-        NotationError: the text is wrong; says where, and what was expected.
+        NotationError: the text is wrong; says the place, and the expectation.
         ArgumentError: there is no such notation, it is not read, or has no such option.
         OSError: the file cannot be read.
 
@@ -176,7 +176,7 @@ def definitions(
         source = _text_of(Path(source))
     if not isinstance(source, str):
         raise NotationError(
-            f"{source!r} is no text",
+            f"{source!r} is not text",
             expected=f"a str in the notation {chosen.name}, or the Path of a file",
         )
     _check_options(chosen, "read", options)
@@ -192,7 +192,7 @@ def write(op: Any, notation: str, **options: Any) -> str:
         options: of the notation, such as `types="f32"` of `tc`.
 
     Raises:
-        NotationError: the notation cannot hold the op; says what in it and why.
+        NotationError: the notation cannot hold the op; names the part, with the reason.
         ArgumentError: there is no such notation, it is not written, or has no such option.
 
     Example:
@@ -219,7 +219,7 @@ def _chosen(source: object, name: str | None) -> Notation:
         return _notation_named(name)
     if not isinstance(source, os.PathLike):
         raise ArgumentError(
-            "a text does not tell its notation",
+            "the notation of the text is not given",
             expected=f"one of {', '.join(notations())}",
             hint='name it: lx.read(text, "tc"); for a file, give a Path',
         )
@@ -239,19 +239,19 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise NotationError(
-            f"{path} is no text: byte {error.start} is not UTF-8", expected="a file of text"
+            f"{path} is not text: byte {error.start} is not UTF-8", expected="a file of text"
         ) from None
 
 
 def _check_options(
     chosen: Notation, way: Literal["read", "write"], options: Mapping[str, Any]
 ) -> None:
-    known = chosen.options(way)
+    accepted = chosen.options(way)
     for name in options:
-        if name not in known:
+        if name not in accepted:
             raise ArgumentError(
                 f"the notation {chosen.name} has no option {name!r}",
-                expected=f"one of {', '.join(known)}" if known else "none",
+                expected=f"one of {', '.join(accepted)}" if accepted else "none",
             )
 
 
@@ -264,7 +264,7 @@ def definition_of(op: object) -> OpDefinition:
     definition = getattr(op, "definition", op)
     if not isinstance(definition, OpDefinition):
         raise NotationError(
-            f"{op!r} is no op: it cannot be written down",
+            f"{op!r} is not an op: it cannot be written down",
             expected="an op declared with @structured_op, or its definition",
         )
     return definition

@@ -1,4 +1,4 @@
-"""A text in one of the notations, and places in it: what an error points at."""
+"""A text in one of the notations, and places in it at which errors point."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text and the name of its file, or of what else it came from."""
+    """A text and the name of its file, or of another source."""
 
     text: str
     name: str

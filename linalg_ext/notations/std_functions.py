@@ -43,9 +43,9 @@ class StdFunction:
 
     Attributes:
         name: as TC spells it.
-        function: what it computes.
+        function: the function that it computes.
         operands: the element types that it takes.
-        result: the element type that it casts to; None for a function that is no cast.
+        result: the element type that it casts to; None for a function that is not a cast.
     """
 
     name: str
@@ -223,13 +223,13 @@ def no_element_type(definition: OpDefinition, name: str, notation: str) -> Notat
 
 def near(name: str) -> list[str]:
     """Functions whose names are close to a name that is none."""
-    known = list(STD_FUNCTIONS)
-    if name in (bare := {known_name.removeprefix("std_") for known_name in known}):
+    names = list(STD_FUNCTIONS)
+    if name in (bare := {known_name.removeprefix("std_") for known_name in names}):
         return [f"std_{name}"]
     stem = name.removeprefix("std_")
     # `std_add` is the document's own shorthand for both of them.
     typed = [f"std_{stem}{suffix}" for suffix in ("f", "i") if f"{stem}{suffix}" in bare]
-    return typed or difflib.get_close_matches(name, known, n=3)
+    return typed or difflib.get_close_matches(name, names, n=3)
 
 
 def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) -> OpDefinition:
@@ -250,7 +250,7 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
     for name, element in chosen.items():
         if element not in ELEMENT_TYPES:
             raise ArgumentError(
-                f"{element!r} is no element type of TC",
+                f"{element!r} is not an element type of TC",
                 expected=f"one of {', '.join(ELEMENT_TYPES)}",
             )
         if name not in free:

@@ -46,14 +46,14 @@ def tc(text: str, *, name: str = "TC text") -> Any:
 
     Args:
         text: one definition or more.
-        name: what errors call the text: the name of its file.
+        name: the name of the text in errors: that of its file.
 
     Returns:
         For one definition its op, a `StructuredOp`. For several a named tuple of ops, in order:
         `ops.matmul`, or `matmul, dot = tc(...)`.
 
     Raises:
-        NotationError: with the line, the column and a caret under what is wrong.
+        NotationError: with the line, the column and a caret under the mistake.
 
     Example:
         >>> dot = tc("def dot(A: f32(M), B: f32(M)) -> (C: f32()) {"
@@ -93,10 +93,10 @@ def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
             one for all of them, `"f32"`. Casts to the same type fall away.
 
     Returns:
-        A text that `tc` reads as the same definition, up to the names of what is generated.
+        A text that `tc` reads as the same definition, up to generated names.
 
     Raises:
-        NotationError: TC cannot hold the definition; says what in it and why.
+        NotationError: TC cannot hold the definition; names the part, with the reason.
         ArgumentError: `types` names no element type, or no type variable of the op.
     """
     return _Writer(concrete(definition_of(op), types)).text()
@@ -262,7 +262,9 @@ class _Writer:
         return f"{access.operand}({', '.join(map(self._affine, access.indices))})"
 
     def _affine(self, expr: AffineExpr) -> str:
-        """An affine expression, with parentheses around every operand that is no name or number."""
+        """An affine expression, with parentheses around every operand that is not a name or
+        number.
+        """
         if isinstance(expr, AffineBinary):
             lhs, rhs = self._operand(expr.lhs, expr.kind), self._operand(expr.rhs, expr.kind)
             return f"{lhs} {expr.kind.value} {rhs}"

@@ -25,7 +25,7 @@ from linalg_ext.definition.model import (
     Reduction,
 )
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
-from linalg_ext.errors import DefinitionError, NotationError
+from linalg_ext.errors import DefinitionError, NotationError, counted
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import (
     ELEMENT_TYPES,
@@ -131,7 +131,8 @@ class _Builder:
         counts = (len(targets), len(comprehension.values))
         if counts[0] != counts[1]:
             raise self.error(
-                f"{counts[0]} tensor(s) on the left, {counts[1]} expression(s) on the right",
+                f"{counted(counts[0], 'tensor')} on the left, "
+                f"{counted(counts[1], 'expression')} on the right",
                 (comprehension.start, comprehension.end),
                 hint="write one expression for each tensor, separated by commas",
             )
@@ -156,8 +157,8 @@ class _Builder:
                         f"{reader.target.operand} and {writer.target.operand} are written at once, "
                         "and one reads the other",
                         term,
-                        hint="write two comprehensions, the second of which reads what the first "
-                        "has finished: `C(m) = ...; D(m) = ...;`",
+                        hint="write two comprehensions, the second of which reads the result "
+                        "of the first: `C(m) = ...; D(m) = ...;`",
                     )
         return assignments
 
@@ -178,7 +179,7 @@ class _Builder:
         for arg, index in zip(term.args, access.indices, strict=True):
             if not isinstance(index, AffineDim):
                 raise self.error(
-                    f"`{self.text(term)}` writes through `{index}`, which is no plain dimension",
+                    f"`{self.text(term)}` writes through `{index}`, which is not a plain dimension",
                     arg,
                     hint="index an output by dimensions alone, and move the arithmetic to the "
                     "indices that are read",
@@ -235,7 +236,8 @@ class _Builder:
             rank = len(decl.shape)
             if rank != len(reduced):
                 raise self.error(
-                    f"input {decl.name} is used by no expression, so that its {rank} dimension(s) "
+                    f"input {decl.name} is used by no expression, so that its "
+                    f"{counted(rank, 'dimension')} "
                     f"are the reduction dimensions, and of these there are {len(reduced)}"
                     f"{': ' if reduced else ''}{', '.join(reduced)}",
                     decl.name,
@@ -286,7 +288,8 @@ class _Builder:
             )
         if len(term.args) != len(decl.shape):
             raise self.error(
-                f"`{self.text(term)}` has {len(term.args)} index(es), but {term.head} is of rank "
+                f"`{self.text(term)}` has {counted(len(term.args), 'index')}, but {term.head} "
+                "is of rank "
                 f"{len(decl.shape)}",
                 term,
                 expected=f"one index for each dimension of "
@@ -380,7 +383,7 @@ class _Builder:
         arity = function.function.kind.arity
         if len(term.args) != arity:
             raise self.error(
-                f"{term.head} takes {arity} operand(s), not {len(term.args)}",
+                f"{term.head} takes {counted(arity, 'operand')}, not {len(term.args)}",
                 term,
                 hint=self._accumulates(function, term),
             )
@@ -404,7 +407,7 @@ class _Builder:
             )
         if term.kind in ("name", "element"):
             return self.error(
-                f"`{self.text(term)}` is no element of a tensor",
+                f"`{self.text(term)}` is not an element of a tensor",
                 term,
                 expected="a tensor with its indices, or a function of such",
             )
@@ -552,7 +555,7 @@ class _Builder:
             )
 
     def affine(self, term: Term, resolve: Callable[[Term], AffineExpr]) -> AffineExpr:
-        """An index or a size; `resolve` says what a bare name stands for."""
+        """An index or a size; `resolve` says the meaning of a bare name."""
         match term.kind:
             case "integer":
                 if int(term.head) >= 2**63:
@@ -563,7 +566,7 @@ class _Builder:
                     return self._attribute_use(term)
                 if term.kind == "element":
                     raise self.error(
-                        f"{term.head} is no attribute of {self.syntax.name}",
+                        f"{term.head} is not an attribute of {self.syntax.name}",
                         term,
                         expected=one_of(self.attributes, "an attribute", "the op has none"),
                         hint=f"declare it after the outputs: `attr({term.head}: "
@@ -666,7 +669,7 @@ def element_type(expr: ScalarExpr) -> str:
         if expr.function.is_predicate:
             return "i1"
         return element_of(expr.type_var) if expr.type_var else element_type(expr.args[-1])  # type: ignore[return-value]
-    raise TypeError(f"{expr!r} is no expression of TC")
+    raise TypeError(f"{expr!r} is not an expression of TC")
 
 
 def cast_hint(source: str, target: str) -> str | None:

@@ -35,7 +35,7 @@ class Term:
     Attributes:
         kind: the rule of the grammar: `add subtract multiply floordiv ceildiv mod negate integer
             name element call`.
-        head: the name, the digits of an integer, the name of what is called.
+        head: the name, the digits of an integer, the name of the function that is called.
         args: the operands of an operator, the arguments of a call.
         numbers: the numbers in the brackets of an element of an attribute.
         reduction: the names between angle brackets of a call; None where there are no brackets.
@@ -242,7 +242,7 @@ _MISTAKES = {
         "def f(A: f32(M)) -> (C: f32(M)) { C() = std_addf<k +",
         "def f(A: f32(M)) -> (C: f32(M)) { C() = std_addf<(",
     ],
-    "write what is reduced in parentheses: `std_addf<k>(A(m, k))`": [
+    "write the reduced expression in parentheses: `std_addf<k>(A(m, k))`": [
         "def f(A: f32(M)) -> (C: f32(M)) { C() = std_addf<k> A",
         "def f(A: f32(M)) -> (C: f32(M)) { C() = std_addf<k>;",
     ],
@@ -289,7 +289,7 @@ def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
             message = "the text is empty"
     else:
         shown = str(token) if len(token) <= 20 else f"{token[:17]}..."
-        message = f"`{shown}` does not belong here"
+        message = f"`{shown}` is unexpected here"
         start, end = int(token.start_pos or 0), int(token.end_pos or 0)
     hint = error.match_examples(_parser().parse, _MISTAKES, token_type_match_fallback=False)
     if token.type == "$END":
@@ -310,9 +310,9 @@ def _listing(terminals: Any) -> str | None:
     spelled = []
     for name in terminals or ():
         pattern = next((t.pattern for t in _parser().terminals if t.name == name), None)
-        known = _SPELLING.get(name)
-        if known is not None:
-            spelled.append(known)
+        spelling = _SPELLING.get(name)
+        if spelling is not None:
+            spelled.append(spelling)
         elif pattern is not None and pattern.type == "str":
             spelled.append(f"`{pattern.value}`")
     # A long list says only that the place is in the middle of something.

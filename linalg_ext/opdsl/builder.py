@@ -1,4 +1,4 @@
-"""The op that is being defined: collects what the body of an op's function says."""
+"""The op that is being defined: collects the statements of the body of an op's function."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class OpBuilder:
 
     Args:
         code: the function that defines the op.
-        upstream: accept what upstream accepts of an output: more or fewer indices than sizes.
+        upstream: accept an output with more or fewer indices than sizes, as upstream does.
     """
 
     def __init__(self, code: CodeType, *, upstream: bool = False) -> None:
@@ -109,8 +109,8 @@ class OpBuilder:
     def scatter(self, target: Access | Lookup, value: ScalarExpr | Accumulation | float) -> None:
         """Record `O[places] = value`, or `O[places] += value`, at places that are computed.
 
-        It is a reduction at each element of the output, over the dimensions of the places, of what
-        is written to that element. What is written outside of the output is left out.
+        It is a reduction at each element of the output, over the dimensions of the places, of the
+        values written to that element. A write outside of the output is left out.
         """
         indices: list[AffineExpr] = []
         conditions: list[ScalarExpr] = []
@@ -242,8 +242,8 @@ def _widened(expr: ScalarExpr) -> ScalarExpr:
     if isinstance(expr, Apply) and not expr.function.is_predicate:
         if expr.function.kind is not FunctionKind.TYPE:
             is_choice = expr.function == TERNARY["select"]
-            kept = expr.args[:1] if is_choice else ()
-            return replace(expr, args=(*kept, *map(_widened, expr.args[len(kept) :])))
+            unchecked = expr.args[:1] if is_choice else ()
+            return replace(expr, args=(*unchecked, *map(_widened, expr.args[len(unchecked) :])))
         if isinstance(expr.args[0], Const):
             expr = expr.args[0]  # a number beside an element
     return expr if type_of(expr) == TV.I64 else Apply(TYPE["cast_signed"], (expr,), TV.I64)

@@ -58,9 +58,9 @@ class StructuredOp:
     `jit` to record it. An element-wise op is a function of elements in the body of another op.
 
     Attributes:
-        definition: what the op is.
-        known_calls: where the compiler put one, what is asked first: called with the operands and
-            the keywords, it gives the result, or NotImplemented.
+        definition: the model of the op.
+        known_calls: where the compiler put one, a function that is asked first: called with the
+            operands and the keywords, it gives the result, or NotImplemented.
     """
 
     def __init__(self, definition: OpDefinition, function: Callable[..., object] | None = None):
@@ -256,7 +256,7 @@ def _bound_elements(
     element_types = {own for own in type_of_input.values() if own is not None}
     if free and len(element_types) != 1:
         raise DefinitionError(
-            f"{definition.name}: no operand tells the type {free[0]}",
+            f"{definition.name}: no operand has the type {free[0]}",
             where=caller_location(),
             expected="operands of one type variable",
             hint="cast them: TypeFn.cast_signed(U, ...)",

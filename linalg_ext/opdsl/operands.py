@@ -11,7 +11,7 @@ from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
 from linalg_ext.definition.types import PREDEFINED, Namespace, TypeVar
-from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.errors import DefinitionError, caller_location, counted
 from linalg_ext.opdsl.builder import OpBuilder, as_place
 from linalg_ext.opdsl.scalar_functions import OpFunction, Reducer, reduce_dims
 
@@ -57,7 +57,7 @@ class OperandDef:
 
 
 class _NoElement(OperandDef):
-    """An operand that is no number: arithmetic with it raises an error."""
+    """An operand that is not a number: arithmetic with it raises an error."""
 
     _instead: str
 
@@ -101,7 +101,7 @@ class TensorDef(_NoElement):
         for dim in self.index_dims or ():
             if not isinstance(dim, AffineDim):
                 raise DefinitionError(
-                    f"{dim!r} is no dimension",
+                    f"{dim!r} is not a dimension",
                     where=caller_location(),
                     expected="index_dims=[D.x, ...]",
                 )
@@ -199,7 +199,7 @@ class IndexAttrDef(_NoElement):
         for symbol in self.symbols:
             if not isinstance(symbol, AffineSymbol):
                 raise DefinitionError(
-                    f"IndexAttrDef binds `{symbol}`, which is no symbol",
+                    f"IndexAttrDef binds `{symbol}`, which is not a symbol",
                     where=caller_location(),
                     expected="symbols such as S.SH",
                 )
@@ -220,8 +220,8 @@ class IndexAttrDef(_NoElement):
             )
         if len(self.symbols) != len(self.default):
             raise DefinitionError(
-                f"IndexAttrDef has {len(self.symbols)} symbol(s) and {len(self.default)} "
-                "default value(s)",
+                f"IndexAttrDef has {counted(len(self.symbols), 'symbol')} and "
+                f"{counted(len(self.default), 'default value')}",
                 where=caller_location(),
                 expected="one default for each symbol",
             )
@@ -250,7 +250,7 @@ class _FunctionAttrDef(_NoElement):
         if not isinstance(default, OpFunction) or default.function.kind is not self.kind:
             namespace = f"{self.kind.value.capitalize()}Fn"
             raise DefinitionError(
-                f"{default!r} is no {self.kind.value} function",
+                f"{default!r} is not a {self.kind.value} function",
                 where=caller_location(),
                 expected=f"{type(self).__name__}(default={namespace}.NAME)",
             )
@@ -293,7 +293,7 @@ class BinaryFnAttrDef(_ElementFnAttrDef):
         self._require_builder()
         if self.default not in REDUCTIONS:
             raise DefinitionError(
-                f"{self!r} reduces, but its default {self.default} is no reduction",
+                f"{self!r} reduces, but its default {self.default} is not a reduction",
                 where=caller_location(),
                 expected=f"one of {', '.join(map(str, REDUCTIONS))}",
             )
@@ -351,7 +351,7 @@ def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr | ScalarExpr, 
             continue
         if not isinstance(part, AffineExpr) and (not isinstance(part, int) or part is True):
             raise DefinitionError(
-                f"{name}[{', '.join(map(repr, parts))}]: {part!r} is no index",
+                f"{name}[{', '.join(map(repr, parts))}]: {part!r} is not an index",
                 where=caller_location(),
                 expected="dimensions (D.m) and sums, products and quotients with symbols and "
                 "integers; elements of integers, as in W[I[D.n]]; [None] for rank 0",

@@ -107,12 +107,12 @@ class _Namespace:
 
 
 def _unknown(namespace: str, name: str, names: list[str]) -> UnknownFunctionError:
-    known = [known for known in names if not known.startswith("_")]
-    near = difflib.get_close_matches(name, known, 1)
+    public = [name for name in names if not name.startswith("_")]
+    near = difflib.get_close_matches(name, public, 1)
     return UnknownFunctionError(
         f"{namespace} has no function {name!r}",
         where=caller_location(),
-        expected=f"one of {', '.join(known)}",
+        expected=f"one of {', '.join(public)}",
         hint=f"did you mean {namespace}.{near[0]}?" if near else None,
     )
 
@@ -267,8 +267,8 @@ class Folder:
         """The fold of an expression, to be assigned to an output.
 
         Args:
-            value: what the output becomes at each step; it reads the outputs as they were.
-            init: what the output starts from where a call gives nothing: a number, or the reduction
+            value: the value of the output after each step; it reads the outputs as they were.
+            init: the start of the output where a call gives nothing: a number, or the reduction
                 whose neutral element it is (`ReduceFn.max`: minus infinity, or the least integer).
         """
         expr = as_operand(value, None, "fold")
@@ -285,7 +285,7 @@ class Folder:
 class _Fold:
     """`fold[D.n](value)`: one step after the other along dimensions, in their order.
 
-    For what no reduction function can say, such as the place of a largest element:
+    For reductions that no reduction function computes, such as the place of a largest element:
 
         better = A[D.m, D.n] > V[D.m]
         place = TypeFn.cast_signed(I64, index(D.n))

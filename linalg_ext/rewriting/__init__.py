@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _old_name(name: str) -> Any:
-    """Return what has another name since version 0.1; the old one goes with version 0.3."""
+    """Return an object whose name changed since version 0.1; the old one goes with version 0.3."""
     if name == "Left":
         message = "linalg_ext.rewriting.Left is now MatchFailure"
         warnings.warn(message, DeprecationWarning, stacklevel=2)

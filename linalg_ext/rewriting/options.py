@@ -47,7 +47,7 @@ _PARSERS: Mapping[Any, tuple[str, Callable[[str], Any]]] = {
 
 @dataclass(frozen=True)
 class PassOption:
-    """One option: its name, what it takes, and its default (`inspect.Parameter.empty`: none)."""
+    """One option: its name, its values, and its default (`inspect.Parameter.empty`: none)."""
 
     name: str
     kind: Any
@@ -122,7 +122,9 @@ def parse_options(
             raise PipelineError(
                 f"{pass_name} has no option {spelling!r}",
                 pass_name=pass_name,
-                expected=", ".join(by_spelling) or "no options",
+                expected=f"one of its options: {', '.join(by_spelling)}"
+                if by_spelling
+                else "no options",
             )
         values[option.name] = option.parse("true" if text is None else text, pass_name)
     for option in declared.values():

@@ -1,4 +1,4 @@
-"""Textual pipelines: what mlir-opt accepts, read into a list of steps.
+"""Textual pipelines, as mlir-opt accepts them, read into a list of steps.
 
 Three spellings mean the same:
 
@@ -251,7 +251,7 @@ def _from_arguments(arguments: list[str]) -> str:
         name, equals, value = argument.lstrip("-").partition("=")
         if not argument.startswith("-") or not name:
             raise PipelineError(
-                f"the pipeline cannot be read: {argument!r} is no pass",
+                f"the pipeline cannot be read: {argument!r} is not a pass",
                 expected="--pass-name or --pass-name=option=value",
             )
         if name in _PIPELINE_ARGUMENTS:
@@ -391,7 +391,7 @@ def _check_anchors(pipeline: Pipeline, steps: list[Step], context: ir.Context) -
             known = anchor == "any" or context.is_registered_operation(anchor)
             if not known and not context.allow_unregistered_dialects:
                 raise PipelineError(
-                    f"{step.name} is nested in {anchor!r}, which is no op",
+                    f"{step.name} is nested in {anchor!r}, which is not an op",
                     where=pipeline.pointed(step.position),
                     expected="an op such as func.func, or any",
                 )

@@ -1,7 +1,7 @@
 """All passes of this library, by name.
 
 A file under `transforms/` is found by itself: looking a name up imports every module of the
-registered packages once, and their decorators register what they make.
+registered packages once, and their decorators register the passes they make.
 """
 
 from __future__ import annotations

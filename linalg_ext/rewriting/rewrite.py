@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.bindings import rewrite as upstream
-from linalg_ext.errors import ArgumentError, RewriteError
+from linalg_ext.errors import ArgumentError, RewriteError, counted
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import MatchFailure, Report
@@ -157,7 +157,7 @@ class Rewrite(Transformation):
         super().__init__(pass_name, pattern, reserved=2, on=on)
         if driver not in _DRIVERS:
             raise ArgumentError(
-                f"{pass_name} asks for the driver {driver!r}", expected=" or ".join(_DRIVERS)
+                f"{pass_name} has the unknown driver {driver!r}", expected=" or ".join(_DRIVERS)
             )
         self.pattern = pattern
         self.benefit = benefit
@@ -230,10 +230,10 @@ class Rewrite(Transformation):
                 if "failed to converge" not in str(error):
                     raise
                 raise RewriteError(
-                    f"{self.pass_name} does not converge: it rewrites its own results again, "
-                    f"{report.changed.total()} times so far",
-                    expected=f"an end of rewriting after {config.max_iterations} rounds at most, "
-                    f"and {config.max_num_rewrites} rewrites at most",
+                    f"{self.pass_name} does not converge: its pattern changed ops "
+                    f"{counted(report.changed.total(), 'time')}, its own results among them",
+                    expected=f"no change after at most {config.max_iterations} rounds and "
+                    f"{config.max_num_rewrites} changes",
                     hint="return True only where the op changed, and do not match the result",
                 ) from None
 
@@ -274,7 +274,7 @@ class Rewrite(Transformation):
         for name in self._names:
             if not context.is_registered_operation(name):
                 raise RewriteError(
-                    f"{self.pass_name} matches {name!r}, which is no op of this build of MLIR",
+                    f"{self.pass_name} matches {name!r}, which is not an op of this build of MLIR",
                     hint="mend the name in on=...",
                 )
 

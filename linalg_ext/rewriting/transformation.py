@@ -223,7 +223,9 @@ class Transformation(ABC):
             if name not in self.options:
                 raise ArgumentError(
                     f"{self.pass_name} has no option {name!r}",
-                    expected=", ".join(self.options) or "no options",
+                    expected=f"one of its options: {', '.join(self.options)}"
+                    if self.options
+                    else "no options",
                 )
 
     def __repr__(self) -> str:

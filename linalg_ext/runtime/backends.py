@@ -47,6 +47,7 @@ def checked(backend: object) -> str:
         raise ArgumentError(
             f"backend is {backend!r}",
             where=caller_location(),
-            expected="'auto', by which NumPy computes what is not worth compiling; or 'kernel'",
+            expected="'auto', by which NumPy computes calls that are not worth compiling; or "
+            "'kernel'",
         )
     return str(backend)

@@ -96,7 +96,7 @@ def _trampoline(count: int) -> Any:
             if callback is None:
                 raise ExecutionError(
                     "the code calls a function of Python that is gone",
-                    hint="keep the jitted function, or what compile() gave, beside its kernel",
+                    hint="keep the jitted function, or the result of compile(), beside its kernel",
                 )
             callback.run(descriptors)
         except BaseException as error:

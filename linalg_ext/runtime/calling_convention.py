@@ -224,11 +224,11 @@ SCALAR_WORDS = 2
 STATUS = 0
 """The word that the call's status is read from.
 
-Before the call write 0, or for code that shares loops what `threads.context` gives.
+Before the call write 0, or for code that shares loops the number that `threads.context` gives.
 """
 
 TABLE = 1
-"""The word at which the table starts: its address is what a packed function takes."""
+"""The word at which the table starts: its address is the argument of a packed function."""
 
 Frame = ctypes.Array[ctypes.c_int64]
 
@@ -285,7 +285,7 @@ class FrameLayout:
         self._pool: list[Frame] = []
 
     def preset(self, word: int, values: Sequence[int]) -> None:
-        """Write `values` from `word` on into every block: what no call changes."""
+        """Write `values` from `word` on into every block: words that no call changes."""
         for position, value in enumerate(values, word):
             self._template[position] = value
 

@@ -75,14 +75,14 @@ class _Versioned(ctypes.Structure):
 
 
 def is_exported(value: Any) -> bool:
-    """Return whether an object hands over its memory by DLPack, and is no array of NumPy's."""
+    """Return whether an object hands over its memory by DLPack, and is not an array of NumPy's."""
     return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic | type)
 
 
 def from_dlpack(value: Any, name: str) -> Array:
     """The memory of a tensor of another library as an array, which keeps it alive.
 
-    It can be written where the library says so; `name` is what errors call it.
+    It can be written where the library says so; `name` is its name in errors.
 
     Raises:
         ArgumentError: it is not in the memory of this machine, or not handed over as it is.
@@ -114,7 +114,7 @@ def exported(array: Array) -> Any:
 
 
 class _Narrow:
-    """An array of narrow floats, or what else NumPy does not hand over."""
+    """An array of narrow floats, or of another type that NumPy does not hand over."""
 
     def __init__(self, array: Array) -> None:
         self._array = array

@@ -1,4 +1,4 @@
-"""Element types: what MLIR calls them, what NumPy calls them, how they lie in memory.
+"""Element types: their names in MLIR and NumPy, and their layout in memory.
 
 One table for the whole library. Integers of MLIR's `iN` are signless: one type is read as two
 dtypes (`i8` as int8 and as uint8). Sub-byte integers take one byte an element on both sides, see
@@ -169,7 +169,7 @@ def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
 
 
 def dtype_named(value: Any) -> DType:
-    """The dtype that a caller of arrays names: what NumPy takes for one, else MLIR's spelling.
+    """The dtype that a caller of arrays names: in a form that NumPy takes, else in MLIR's spelling.
 
     `"f32"` and `"bf16"` are MLIR's; a text that is both is NumPy's, whose `"i8"` has 8 bytes.
 

@@ -46,7 +46,8 @@ class Engine:
     ) -> None:
         """Translate `module`, which is in the LLVM dialect, and set up its code.
 
-        `libraries` have what it calls. A linker takes `position_independent` code as it is.
+        `libraries` have the functions it calls. A linker takes `position_independent` code as it
+        is.
 
         Raises:
             UnresolvedSymbolError: a library cannot be loaded, or a declared function is nowhere.
@@ -78,7 +79,7 @@ class Engine:
             if op.name == "llvm.mlir.global"
         }
         for name in declared_functions(module):
-            # In the scope of this engine alone, and only what a library was registered for.
+            # In the scope of this engine alone, and only names that a library was registered for.
             if (address := published_address(name)) is not None:
                 self._engine.raw_register_runtime(name, ctypes.c_void_p(address))
 
@@ -173,7 +174,7 @@ class _Unrunnable(Engine):
         return None
 
     def function(self, name: str) -> PackedFunction:
-        """Has the code made, as `Engine.function` does; what it returns raises a TargetError."""
+        """Has the code made, as `Engine.function` does; its result raises a TargetError."""
         super().function(name)
         return _refusal(self._target)
 

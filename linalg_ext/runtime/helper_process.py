@@ -1,4 +1,4 @@
-"""Helper processes that may die of what they do: messages, the parent's side, the child's side.
+"""Helper processes that may crash: messages, the parent's side, the child's side.
 
 A message is a JSON header and a block of bytes. Nothing that is read is ever executed or unpickled.
 
@@ -137,7 +137,7 @@ class Child:
         return self.process.wait()
 
     def close(self) -> None:
-        """Let go of what it printed to."""
+        """Close the file that it printed to."""
         self.noise.close()
 
     def forget(self) -> None:
@@ -255,7 +255,7 @@ def noise_file() -> BinaryIO:
     """A file without a name, for a child to print to."""
     descriptor, name = tempfile.mkstemp(prefix="linalg-ext-child-")
     os.unlink(name)
-    # Appending, so that what it prints after a truncation starts at the front again.
+    # Appending, so that output after a truncation starts at the front again.
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
     return os.fdopen(descriptor, "w+b", buffering=0)
 
@@ -300,7 +300,7 @@ _flush: Any = ctypes.CDLL(None).fflush
 
 def begin() -> None:
     """Make this process a helper: its parent ends it, or its own clock does."""
-    sys.dont_write_bytecode = True  # from here on it reads what others wrote
+    sys.dont_write_bytecode = True  # from here on it reads texts of others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
@@ -335,7 +335,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def answer(channel: socket.socket, header: dict[str, Any], payload: bytes = b"") -> None:
-    """Answer a request; what was printed meanwhile comes first."""
+    """Answer a request; output that was printed meanwhile comes first."""
     sys.stdout.flush()
     sys.stderr.flush()
     _flush(None)

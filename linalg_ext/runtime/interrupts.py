@@ -21,7 +21,8 @@ from linalg_ext.runtime.machine_code import Block, Code
 VARIABLE = "lx_interrupts_1"
 """The variable of compiled code that points to the count. Code without it does not poll.
 
-Its number changes with what compiled code reads there: exported kernels may be older than this.
+Its number changes with the words that compiled code reads there: exported kernels may be older than
+this.
 """
 
 HANDLER = "lx_interrupt_handler_1"
@@ -40,7 +41,7 @@ _SECONDS = 0.02
 """Seconds for which the handler in force is taken to stay: to ask for it takes 2 us."""
 
 _DEFAULT, _IGNORED = 0, 1
-"""SIG_DFL and SIG_IGN, which are no addresses of functions."""
+"""SIG_DFL and SIG_IGN, which are not addresses of functions."""
 
 
 class Interrupts:

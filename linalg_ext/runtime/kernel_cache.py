@@ -1,7 +1,7 @@
 """Code that is kept on disk, and the keys that it goes by: see `linalg_ext.cache`.
 
-A key has in it all that the code was made of and for: the caller says what of, here is added what
-for, and by what. It is known before MLIR is needed.
+A key has in it all that the code was made of and for: the caller gives the source, this file adds
+the machine and the versions. It is known before MLIR is needed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _apart: ContextVar[tuple[object, ...]] = ContextVar("linalg_ext.keeping", defaul
 
 
 def key_of(*parts: object) -> str | None:
-    """The key of what is made now of `parts`, plain data; None where nothing is to be kept."""
+    """The key of code that is made now of `parts`, plain data; None where nothing is to be kept."""
     if not cache.is_on():
         return None
     target = current()
@@ -53,7 +53,7 @@ def file_stamp(path: str | Path) -> str | None:
 
 @contextmanager
 def apart(*parts: object) -> Iterator[None]:
-    """Keep what is made inside the `with` block under keys that have `parts` in them too."""
+    """Keep code that is made inside the `with` block under keys that have `parts` in them too."""
     token = _apart.set((*_apart.get(), *parts))
     try:
         yield
@@ -83,7 +83,7 @@ def write(
 def replace(
     key: str | None, name: str, record: Mapping[str, Any], files: Mapping[str, bytes]
 ) -> None:
-    """Keep something in the place of what is there under its key."""
+    """Keep an entry in the place of the one under its key."""
     if key is not None:
         cache.remove(key)
         write(key, name, record, files)
@@ -99,9 +99,9 @@ def load(entry: Entry) -> LoadedCode:
 
 def own_code(name: str) -> Code:
     """Code of a file of this room in MLIR, by its name, on this machine: kept, or made and kept."""
-    if (kept := kept_own_code(name)) is not None:
-        return kept
-    # Only now: what compiles it loads MLIR.
+    if (own_code := kept_own_code(name)) is not None:
+        return own_code
+    # Imported only here, for it loads MLIR.
     from linalg_ext.runtime.native_code import compiled
 
     code = compiled(name)

@@ -1,6 +1,6 @@
 """Shared libraries: those that compiled code needs, their functions, and those in force.
 
-`linalg_ext.executable.libraries` registers libraries. What is here needs neither that nor MLIR:
+`linalg_ext.executable.libraries` registers libraries. This file needs neither that nor MLIR:
 whether a kernel that is there already may be called hangs on which libraries are in force.
 """
 
@@ -105,7 +105,7 @@ class _Place(ctypes.Structure):
 
 
 class _LinkMap(ctypes.Structure):
-    """The head of what a handle of glibc's points to, of <link.h>."""
+    """The head of the structure that a handle of glibc's points to, of <link.h>."""
 
     _fields_ = (("base", ctypes.c_void_p), ("file", ctypes.c_char_p))
 

@@ -1,8 +1,8 @@
 """Compiled code, wherever it comes from: how its functions are called, and how it is loaded.
 
-Another process loads what an engine made, without a linker and without MLIR. The sections are
-copied to fresh pages, and every address in them is filled in. Then code can no longer be written,
-nor data executed.
+Another process loads an engine's code, without a linker and without MLIR. The sections are copied
+to fresh pages, and every address in them is filled in. Then code can no longer be written, nor data
+executed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ no other.
 
 def packed_names(name: str) -> tuple[str, str]:
     """Return the possible names of a function's packed form in object code, the first counts."""
-    # The engine's names: `_mlir_` before what takes a table of arguments.
+    # The engine's names: `_mlir_` before the name of a function that takes a table of arguments.
     return f"{PORTABLE}{name}", f"_mlir__mlir_ciface_{name}"
 
 
@@ -144,7 +144,7 @@ class LoadedCode:
         """Load the object.
 
         Raises:
-            LinalgExtError: it is no object that can be loaded.
+            LinalgExtError: it is not an object that can be loaded.
             UnresolvedSymbolError: a library is missing, or a function that no library provides.
             OSError: the system gives no executable memory.
         """

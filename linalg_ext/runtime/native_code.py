@@ -28,8 +28,8 @@ _PASSES = (
 def compiled(name: str) -> Engine:
     """The functions of a file that stands beside this one, by its name, for this machine.
 
-    Private functions of the caller and the workspace become part of those that call them: what
-    they take of the stack then stays taken until the caller returns.
+    Private functions of the caller and the workspace become part of those that call them: their
+    stack memory then stays taken until the caller returns.
 
     Raises:
         UnresolvedSymbolError: this interpreter hides the functions of its C API.

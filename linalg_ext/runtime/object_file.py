@@ -1,8 +1,9 @@
 """Object files (ELF of 64 bits): symbols, places that a loader patches, and instructions as text.
 
-The format is that of the System V ABI, "Object Files". `ElfFile` reads what it says, for any
-processor. `ObjectFile` is what can be loaded: of the AMD64 supplement only what LLVM's large code
-model makes of a kernel, in which every address outside a section is an absolute one of 64 bits.
+The format is that of the System V ABI, "Object Files". `ElfFile` reads its contents, for any
+processor. `ObjectFile` is an object that can be loaded. Of the AMD64 supplement it has only the
+relocations that LLVM's large code model makes for a kernel, in which every address outside a
+section is an absolute one of 64 bits.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class Section(NamedTuple):
 class Symbol(NamedTuple):
     """A name in an object; its offset is in its section, its size in bytes.
 
-    `place` is the number of the section that has it, or one of the numbers that are no section's.
+    `place` is the number of the section that has it, or one of the numbers that stand for no
+    section.
     """
 
     name: str
@@ -125,7 +127,7 @@ class Header(NamedTuple):
 
 
 class ElfFile:
-    """An ELF file of 64 bits, for any processor. The bytes are not trusted to be what they say.
+    """An ELF file of 64 bits, for any processor. The bytes are not trusted to be well-formed.
 
     Attributes:
         kind: of the file: relocatable, for example.
@@ -194,8 +196,8 @@ class ObjectFile:
     """An object file that can be loaded.
 
     Raises:
-        LinalgExtError: not a relocatable ELF object for x86-64, or damaged, or with what only a
-            linker can do. The bytes are not trusted to be what they say.
+        LinalgExtError: not a relocatable ELF object for x86-64, or damaged, or with relocations
+            that need a linker. The bytes are not trusted to be well-formed.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -332,7 +334,7 @@ def _symbols(code: bytes) -> list[Symbol]:
 
 @contextmanager
 def _read() -> Iterator[None]:
-    """Say what is wrong with an object that cannot be read inside the `with` block."""
+    """Raise one error for all faults of an object that is read inside the `with` block."""
     try:
         yield
     except (LinalgExtError, struct.error, IndexError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 Some texts crash MLIR's parser and some options crash its passes. Both run in a small child process
 first, one for each process, started when it is first needed and again when it has died. Its death
-is a `CrashError` here that names the signal and what was being done.
+is a `CrashError` here that names the signal and the request.
 
 A text that was found harmless is remembered by its hash and not sent again.
 
@@ -50,9 +50,9 @@ class Refusal:
 
     Attributes:
         diagnostics: upstream's.
-        message: what an exception of upstream's said, where it came without diagnostics.
+        message: the text of an exception of upstream's that came without diagnostics.
         index: which of several things was refused.
-        output: what upstream printed meanwhile.
+        output: the text that upstream printed meanwhile.
     """
 
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -129,7 +129,7 @@ def run_passes(
 ) -> Result | Refusal:
     """Run a pipeline of upstream's passes on a module, in the guard.
 
-    `printing` has the fields of an `IRPrinting`; what is printed is in the output.
+    `printing` has the fields of an `IRPrinting`; printed text is in the output.
 
     Raises:
         CrashError: a pass died, or did not come to an end.
@@ -207,7 +207,9 @@ atexit.register(_guard.stop)
 Answer = tuple[dict[str, Any], bytes]
 
 _STACK = 2 << 20
-"""Less than any thread of the parent has: what nests too deeply for the parent dies here."""
+"""Less than any thread of the parent has: a text that nests too deeply for the parent crashes
+here.
+"""
 
 
 def parse(request: dict[str, Any], payload: bytes) -> Answer:
@@ -221,7 +223,7 @@ def parse(request: dict[str, Any], payload: bytes) -> Answer:
             str(module)
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
-        except RuntimeError:  # a message that quotes bytes which are no text
+        except RuntimeError:  # a message that quotes bytes which are not text
             return _failed(tuple(emitted)), b""
     return {"ok": True}, b""
 

@@ -1,15 +1,15 @@
-"""Pass managers of upstream's passes, without the patterns that change what a module computes.
+"""Pass managers of upstream's passes, without the patterns that change a module's results.
 
-`canonicalize` folds what is padded and then inserted into a fill of the same value:
+`canonicalize` folds a tensor that is padded and then inserted into a fill of the same value:
 
     %p = tensor.pad %x low[1] high[1] { tensor.yield %zero }
     %r = tensor.insert_slice %p into %zeros[0] [5] [2]
 
 becomes `tensor.insert_slice %x into %zeros[1] [3] [2]`, though it begins at 2: the step is not
-asked for. Upstream lets patterns be left out by their names, and each compiler writes a name in
-its own way. `linalg-fold-unit-extent-dims` has the pattern, `FoldInsertPadIntoFill`, as well and
-lets none be left out: there, an op that no pattern knows stands meanwhile before what is inserted
-with steps, whatever `%p` is, for patterns may make a pad of it on the way:
+asked for. Upstream lets patterns be left out by their names, and each compiler writes a name in its
+own way. `linalg-fold-unit-extent-dims` has the pattern, `FoldInsertPadIntoFill`, as well and lets
+none be left out: there, an op that no pattern knows stands meanwhile before a tensor that is
+inserted with steps, whatever `%p` is, for patterns may make a pad of it on the way:
 
     %o = builtin.unrealized_conversion_cast %p, %p to tensor<5xf32>
     %r = tensor.insert_slice %o into %zeros[0] [5] [2]
@@ -46,7 +46,7 @@ class IRPrinting:
 
     Attributes:
         before_all, after_all: print before, and after, each pass.
-        after_change: of what `after_all` prints, only what a pass has changed.
+        after_change: like `after_all`, but only the ops that a pass has changed.
         module_scope: print the module, not the op that the pass ran on.
         locations: print locations.
         elide: elements beyond which a constant is elided.
@@ -109,12 +109,12 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
     Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
     all ops, at the first run of each of its pass managers. A ValueError where the text is wrong.
     """
-    kept = kept_with(context)
-    if kept is None or _REMEMBERING in text:
+    cache = kept_with(context)
+    if cache is None or _REMEMBERING in text:
         return _written_out(anchor, context, text)
-    if (anchor, text) not in kept:
-        kept[anchor, text] = _written_out(anchor, context, text)
-    manager: passmanager.PassManager = kept[anchor, text]
+    if (anchor, text) not in cache:
+        cache[anchor, text] = _written_out(anchor, context, text)
+    manager: passmanager.PassManager = cache[anchor, text]
     return manager
 
 
@@ -133,20 +133,24 @@ def _written_out(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
 
 
 def without_own_options(printed: str) -> str:
-    """Return what a pass manager printed without the options that `sound` gave to its passes."""
+    """Return the text that a pass manager printed without the options that `sound` gave to its
+    passes.
+    """
     own = f"{{anonymous}}::{_PATTERN},{{(anonymous namespace)::{_PATTERN}}}"
     return printed.replace(f"disable-patterns={{{own}}}", "disable-patterns={}")
 
 
 def sound(text: str) -> str:
-    """The text of a pipeline, its cleaning passes without what is wrong; others as they are."""
+    """The text of a pipeline, its cleaning passes without their wrong patterns; others as they
+    are.
+    """
     return _PASS.sub(_without_faults, text)
 
 
 def _without_faults(match: re.Match[str]) -> str:
     before, name, options = match[1], match[2], (match[3] or "{}")[1:-1]
     if name == "inline":
-        # It canonicalizes what it has inlined into, unless it is told otherwise.
+        # It canonicalizes the functions into which it has inlined, unless it is told otherwise.
         options = sound(_CLEANED.sub(_CLEANING, options))
         options = options if _CLEANING in options else f"{options} {_CLEANING}".strip()
     elif _OPTION in options:
@@ -204,7 +208,7 @@ def hide_spread_slices(root: ir.Operation) -> None:
 
 
 def reveal_spread_slices(root: ir.Operation) -> None:
-    """Take out what `hide_spread_slices` put in."""
+    """Take out the ops that `hide_spread_slices` put in."""
     for cast in _ops(root, _CAST):
         if _MARK in cast.attributes:
             cast.results[0].replace_all_uses_with(cast.operands[0])

@@ -26,14 +26,14 @@ VARIABLE = "lx_poison_1"
 """The variable of compiled code that holds the pattern, for who wants to compare two."""
 
 
-def _asked() -> bool:
+def _is_requested() -> bool:
     text = os.environ.get(ENVIRONMENT, "").strip()
     if text not in ("", "0", "1"):
         raise ArgumentError(f"{ENVIRONMENT} is {text!r}", expected="1, or nothing")
     return text == "1"
 
 
-ON = _asked()
+ON = _is_requested()
 """True where new memory is filled."""
 
 

@@ -4,13 +4,13 @@
     large ones             an idle block of nearly the size, else a new one
     a large one dies       its block is idle; the blocks idle for longest go beyond the limit
 
-What is handed out is never cleared: it holds what the last owner wrote, or zeros. Intermediate
-results of calls have memory of their own, under the same limit: see `workspace`.
+Memory is never cleared before it is handed out: it holds the bytes of its last owner, or zeros.
+Intermediate results of calls have memory of their own, under the same limit: see `workspace`.
 
 Blocks are of whole huge pages, where the machine has them. The first write to a fresh page is a
 fault of the processor and a page to be cleared. In pages of 4 KiB a result of 64 MiB takes 16,384
-faults, which cost several times what computing it does; in huge pages of 2 MiB it takes 32. Linux
-gives them to a range that asks with `madvise` and that starts at a multiple of their size.
+faults, which cost several times its computation; in huge pages of 2 MiB it takes 32. Linux gives
+them to a range that asks with `madvise` and that starts at a multiple of their size.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Block:
             OSError, OverflowError, ValueError: the system has no such room.
         """
         self.size = rounded(nbytes)
-        # One page more, for the start may lie anywhere in one; what is not written is not taken.
+        # One page more, for the start may lie anywhere in one; unwritten pages take no memory.
         self._mapping = mmap.mmap(
             -1, self.size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         )
@@ -72,10 +72,10 @@ class Block:
         self._advise(_HUGE)
 
     def release(self) -> None:
-        """Let the system take the pages where it runs short; what they hold is lost then.
+        """Let the system take the pages where it runs short; their contents are lost then.
 
         A page that is written again before the system takes it stays, and costs less than a new
-        one. What is released already stays so until `take`.
+        one. Pages that are released already stay so until `take`.
         """
         if not self._is_released:
             self._is_released = True
@@ -119,7 +119,7 @@ _SLACK = 8
 
 
 class PoolStatistics(NamedTuple):
-    """The state of a pool, and what it did so far.
+    """The state of a pool, and its counts so far.
 
     Attributes:
         used: bytes of the blocks that arrays live in.
@@ -197,7 +197,7 @@ class ResultPool:
         As many may be idle of intermediate results.
 
         Raises:
-            ArgumentError: set to what is no number of bytes.
+            ArgumentError: the value is not a number of bytes.
         """
         return self._limit
 
@@ -221,7 +221,7 @@ class ResultPool:
         A large one starts at a multiple of the size of a huge page.
 
         Raises:
-            MemoryError, ValueError: as `numpy.empty` does, for what no memory can hold.
+            MemoryError, ValueError: as `numpy.empty` does, for arrays that no memory can hold.
         """
         dtype = np.dtype(dtype)
         nbytes = dtype.itemsize
@@ -232,7 +232,7 @@ class ResultPool:
         block = self._take(nbytes)
         if block is None:
             return empty(shape, dtype)
-        # Views of an array refer to what it was made from, not to it: to the loan.
+        # Views of an array refer to its base, the loan, not to it.
         memory = np.asarray(_Loan(self, block, nbytes))
         array: np.ndarray[Any, Any] = memory.view(dtype).reshape(shape)
         return poison.filled(array) if poison.ON else array
@@ -281,7 +281,7 @@ class ResultPool:
             try:
                 block = Block(nbytes)
             except (OSError, OverflowError, ValueError):
-                # Room there may be once the idle blocks are gone; if not, NumPy knows what to say.
+                # Room there may be once the idle blocks are gone; if not, NumPy raises the error.
                 self.clear()
                 return None
         self._lent[block.address] = block.size
@@ -306,7 +306,7 @@ class ResultPool:
         self._tidy(wait=False)
 
     def _tidy(self, *, limit: int | None = None, wait: bool = True) -> None:
-        """Make what came back idle, and unmap what is idle beyond the limit.
+        """Make returned memory idle, and unmap idle memory beyond the limit.
 
         Without `wait` it is left to the holder of the lock, which looks again after releasing it.
         """
@@ -328,7 +328,7 @@ class ResultPool:
                 return
 
     def _release_cold(self, warm: int) -> None:
-        """Leave to the system the pages of what is idle, but for the last `warm` bytes of it."""
+        """Leave the pages of idle memory to the system, but for the last `warm` bytes of it."""
         for block in reversed(self._idle):
             warm -= block.size
             if warm < 0:

@@ -2,8 +2,8 @@
 
 To start Python and load the compiler takes a second, to fork a process that has them some
 milliseconds. So the first worker process is as slow as Python, and each further one is quick and as
-good as new: a module never meets what another one did to its process. The compiler is loaded when
-the first module is compiled; code that is kept needs none.
+good as new: a module never runs in a process that ran another. The compiler is loaded when the
+first module is compiled; code that is kept needs none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def fork(*, compiles: bool) -> Child:
 
 
 def prepare() -> None:
-    """Start now, while other things are done, what `fork` needs: it then waits for less."""
+    """Start now, while other things are done, the process that `fork` needs: it then waits for
+    less.
+    """
     _server.prepare()
 
 

@@ -10,9 +10,9 @@ The environment variable LINALG_EXT_NUM_THREADS says how many where nothing else
 
 A call's work is cut into independent slices. Their number follows from the number of threads; the
 result depends on it, and not on which thread does which slice. A free thread takes the next slice,
-the caller included, so that a call never waits for a thread that is busy elsewhere. What needs all
-that came before begins when that is done. Work that is done before another thread has woken up is
-not cut.
+the caller included, so that a call never waits for a thread that is busy elsewhere. A loop that
+needs the results of all earlier ones begins when these are done. Work that is done before another
+thread has woken up is not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
 for the GIL: from a call until all its slices are done they are in `thread_pool.mlir`, compiled when
@@ -189,12 +189,12 @@ def context(threads: int, slices: int | None = None) -> int:
         its data. They stay where they are. They change only in a forked process.
     """
     if (team := _team.get()) and not _is_forked:
-        return _crew.context(threads, team)
-    return _crew.context(threads if slices is None else min(threads, slices))
+        return _thread_pool.context(threads, team)
+    return _thread_pool.context(threads if slices is None else min(threads, slices))
 
 
 AWAKE = 50e-6
-"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+"""Seconds that a thread waits awake, before it sleeps: about the time of sleeping and waking."""
 
 _CONTEXT_WORDS = 7
 _SHARE, _HELPERS = 0, 2
@@ -206,8 +206,8 @@ _ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 class _Code:
     """The compiled functions of `thread_pool.mlir`.
 
-    `share` and `share_in_team` are the addresses of functions that share a loop among a crew, and
-    among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
+    `share` and `share_in_team` are the addresses of functions that share a loop among the threads
+    of a pool, and among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
     """
 
     def __init__(self) -> None:
@@ -232,11 +232,11 @@ def _keep_for_ever(value: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
-class Crew:
+class ThreadPool:
     """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
 
     def __init__(self, processors: int) -> None:
-        """A crew without threads yet, on a number of `processors`.
+        """A thread pool without threads yet, on a number of `processors`.
 
         With more threads than that, none waits awake: another might need the processor.
         """
@@ -259,7 +259,7 @@ class Crew:
 
         The caller's is among them: with one, or where no thread can be started, it does it all.
         `team` is the address of OpenMP's function that has a team call another, to have a team
-        share the loops as long as it comes in time; 0 for threads of this crew alone.
+        share the loops as long as it comes in time; 0 for threads of this thread pool alone.
         """
         key = threads, team
         try:
@@ -278,7 +278,7 @@ class Crew:
             return self._contexts[key].address
 
     def leave(self) -> None:
-        """In a forked process: have each caller with a context of this crew work alone."""
+        """In a forked process: have each caller with a context of this thread pool work alone."""
         for block in self._contexts.values():
             block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
 
@@ -300,15 +300,15 @@ class Crew:
             self._count += 1
 
 
-_crew = Crew(_default)
+_thread_pool = ThreadPool(_default)
 _is_forked = False
 
 
 def _forget() -> None:
     """In a forked child: the threads are the parent's."""
-    global _crew, _is_forked
-    _crew.leave()
-    _crew, _is_forked = Crew(_default), True
+    global _thread_pool, _is_forked
+    _thread_pool.leave()
+    _thread_pool, _is_forked = ThreadPool(_default), True
 
 
 if hasattr(os, "register_at_fork"):

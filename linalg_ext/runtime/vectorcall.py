@@ -1,4 +1,4 @@
-"""The native way into native code: what the interpreter calls when a kernel is called.
+"""The native way into native code: the function that the interpreter calls for a kernel.
 
 The code is in `vectorcall.mlir`, compiled when calls have come again so often that it pays, and
 kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it expects
@@ -110,7 +110,7 @@ class Caller:
 
 
 class Records:
-    """The records of calls that are resolved alike, by what else they depend on."""
+    """The records of calls that are resolved alike, by their other conditions."""
 
     def __init__(self) -> None:
         self._made: dict[Hashable, Record | None] = {}
@@ -125,8 +125,8 @@ class Records:
     ) -> None:
         """Have native code answer calls of a function from now on, where it can.
 
-        `key` is what the record depends on, `known_calls.sharing_key` among it; `make` makes it, of
-        the world of the caller, if it can. For `libraries` see `Caller.install`.
+        `key` has the conditions of the record, `known_calls.sharing_key` among it; `make` makes it,
+        of the world of the caller, if it can. For `libraries` see `Caller.install`.
         """
         if key not in self._made:
             self._made[key] = make(native.world)

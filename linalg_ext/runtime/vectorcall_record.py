@@ -133,7 +133,7 @@ Expected = Entry | Container | int
 
 
 class Record(ctypes.Structure):
-    """One record. Native code finds its words by what ctypes keeps of every structure.
+    """One record. Native code finds its words by the layout that ctypes keeps of every structure.
 
     Attributes:
         is_too_large: True where native code has no room for such a call.

@@ -1,8 +1,8 @@
 """The memory of intermediate results: compiled code takes it and gives it back by itself.
 
-malloc maps large buffers again for every call, or returns what was freed to the system: each first
-write to a page is a fault then, and a page to be cleared. Here what a call gives back waits for the
-next one, of whatever kernel, in whatever thread; nothing of it holds the GIL.
+malloc maps large buffers again for every call, or returns freed memory to the system: each first
+write to a page is a fault then, and a page to be cleared. Here memory that a call gives back waits
+for the next one, of whatever kernel, in whatever thread; nothing of it holds the GIL.
 
     a buffer of 64 KiB or more     an idle block of its size, else a new one
     it is given back               its block is idle; those idle for longest go beyond the limit
@@ -30,7 +30,8 @@ AVAILABLE = hasattr(mmap, "MAP_ANONYMOUS") and hasattr(mmap, "MAP_PRIVATE")
 VARIABLE = "lx_intermediates_1"
 """The variable of compiled code that points to the pool.
 
-Its number changes with what compiled code reads there: exported kernels may be older than this.
+Its number changes with the words that compiled code reads there: exported kernels may be older than
+this.
 """
 
 LEAST_BYTES = 64 << 10
@@ -43,7 +44,7 @@ _MOST_BYTES = 1 << 62
 
 
 class IntermediatesStatistics(NamedTuple):
-    """The state of the memory of intermediate results, and what became of it so far.
+    """The state of the memory of intermediate results, and its counts so far.
 
     Attributes:
         used: bytes of the blocks that calls under way have.

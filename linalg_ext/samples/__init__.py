@@ -23,13 +23,13 @@ NAMES = ("gemm_swish_clamp_tanh", "causal_attention")
 
 @dataclass(frozen=True)
 class Sample:
-    """A module and what it computes.
+    """A module and its inputs and outputs.
 
     Attributes:
         name: one of `NAMES`.
         text: MLIR; the entry is `@main`.
         inputs: arrays to call it with.
-        outputs: what PyTorch computed from them, in float32.
+        outputs: PyTorch's results for them, in float32.
     """
 
     name: str

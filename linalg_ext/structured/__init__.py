@@ -2,8 +2,8 @@
 
 Public as `linalg_ext.structured`: `definition_of(op)` is the definition of a `linalg.generic` (or a
 named op), `recognize(op)` tells its operands as well. `interface(op)` and `destination_style(op)`
-answer what any op is, loop by loop and operand by operand; `covered_memory(view)` says which bytes
-of its buffer a view covers.
+describe any op, loop by loop and operand by operand; `covered_memory(view)` says which bytes of its
+buffer a view covers.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, UNARY, Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
+from linalg_ext.errors import counted
 from linalg_ext.structured.constants import is_complex, is_float
 from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.maps import is_valid_or_erased, maps_attribute, refusal
@@ -49,7 +50,10 @@ def elementwise_refusal(
         return "linalg.elementwise casts nothing"
     if len(inputs) != function.kind.arity:
         # The verifier accepts more operands, but the body does not read them.
-        return f"linalg.elementwise takes {function.kind.arity} operand(s) for {function.name}"
+        return (
+            f"linalg.elementwise takes {counted(function.kind.arity, 'operand')} for "
+            f"{function.name}"
+        )
     if not hasattr(linalg.ElementwiseKind, function.name):
         return f"linalg.elementwise has no kind {function.name}"
     if not _has_meaning(function.name, computed[-1]):
@@ -148,7 +152,7 @@ _ACCEPTED: Mapping[str, tuple[str, str, str, str]] = {
     "linalg.batch_matmul": ("bmnk", "bmk bkm mk bk k", "bkn bnk kn bk k", "bmn"),
     "linalg.batch_reduce_matmul": ("bmnk", "bmk bkm mk bk k", "bkn bnk kn bk k", "mn"),
 }
-"""For each op its iteration space, and by what its operands A and B and its result are indexed.
+"""For each op its iteration space, and the indices of its operands A and B and of its result.
 
 The results that `linalg.matmul` takes besides are left out: a transposed one is a product the other
 way about, and one of fewer dimensions contradicts the op's iterator types.
@@ -212,7 +216,7 @@ def _with_upstream_name(
 def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[int, ...] | None:
     """Return the position of the input that each argument reads.
 
-    None where an argument is an expression, or an input is no argument.
+    None where an argument is an expression, or an input is not an argument.
     """
     names = [operand.name for operand in definition.inputs]
     read = [arg.operand for arg in args if isinstance(arg, (Access, ScalarOperand))]
@@ -251,7 +255,7 @@ class MatmulForm:
 
 
 def matmul_form(contraction: Contraction) -> MatmulForm | None:
-    """The matrix product that a contraction is; None where it is no product of matrices.
+    """The matrix product that a contraction is; None where it is not a product of matrices.
 
     Where the result is transposed, the operands change places: `(A B)^T` is `B^T A^T`.
     """
@@ -319,7 +323,7 @@ def _upstream_multiplies(recognized: RecognizedOp) -> bool:
 
 
 def build_most_specific(recognized: RecognizedOp) -> ir.Operation:
-    """Build the op at the current insertion point; what it is called depends on what upstream has.
+    """Build the op at the current insertion point; its name depends on upstream's version.
 
     Args:
         recognized: a definition at known element types, and operands that fit it.

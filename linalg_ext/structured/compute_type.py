@@ -4,9 +4,9 @@
            ins(%a, %b : tensor<16x64xbf16>, tensor<64x32xf32>) outs(%c : tensor<16x32xi8>)
            -> tensor<16x32xi8>
 
-Any structured op may carry it. What it means is said in `definition.compute_type`; it is a
-discardable attribute, which upstream neither checks nor lowers: `Module.verify` checks it, and the
-pass `linalg-ext-materialize-compute-type` turns it into plain linalg.
+Any structured op may carry it. Its meaning is in `definition.compute_type`; it is a discardable
+attribute, which upstream neither checks nor lowers: `Module.verify` checks it, and the pass
+`linalg-ext-materialize-compute-type` turns it into plain linalg.
 
 The op in its compute type is built at the current insertion point: its accumulators, the op on
 them, and the casts in and out.
@@ -52,12 +52,12 @@ _EXPECTED = "a float, integer or complex type, such as f32 or i32"
 
 
 def as_compute_type(value: Any, op_name: str = "") -> ir.Type:
-    """A compute type from what a caller gives for one, in the current context.
+    """A compute type from a caller's argument, in the current context.
 
     Args:
         value: an IR type, its spelling in MLIR, or a dtype. Where a text is both, it is MLIR's:
             `"i8"` has 8 bits, as in the attribute.
-        op_name: what it is given for, to name in the error.
+        op_name: the op that it is given for, to name in the error.
 
     Raises:
         DTypeError: it is none of these, or no float, integer or complex type.
@@ -71,10 +71,10 @@ def as_compute_type(value: Any, op_name: str = "") -> ir.Type:
             element = ir.Type.parse(spelling or mlir_text(np.dtype(value)))
         except (TypeError, ir.MLIRError) as error:
             raise DTypeError(
-                f"{subject}{value!r} is no compute type", expected=_EXPECTED, notes=[str(error)]
+                f"{subject}{value!r} is not a compute type", expected=_EXPECTED, notes=[str(error)]
             ) from None
     if not _is_scalar(element):
-        raise DTypeError(f"{subject}{element} is no compute type", expected=_EXPECTED)
+        raise DTypeError(f"{subject}{element} is not a compute type", expected=_EXPECTED)
     return element
 
 
@@ -82,7 +82,7 @@ def compute_type_of(op: ir.Operation | ir.OpView) -> ir.Type | None:
     """The compute type that an op carries; None where it carries none.
 
     Raises:
-        VerificationError: the attribute is of another kind, or its type is no scalar one.
+        VerificationError: the attribute is of another kind, or its type is not a scalar one.
     """
     attributes = op.operation.attributes
     if NAME not in attributes:
@@ -97,11 +97,12 @@ def compute_type_of(op: ir.Operation | ir.OpView) -> ir.Type | None:
 
 
 def set_compute_type(op: ir.Operation | ir.OpView, value: Any) -> None:
-    """Have an op compute in a type; see `as_compute_type` for what names one. None takes it away.
+    """Have an op compute in a type; see `as_compute_type` for the forms of its name. None takes it
+    away.
 
     Raises:
-        DTypeError: it is no compute type, or one that cannot hold the operation.
-        ArgumentError: this is no structured op.
+        DTypeError: it is not a compute type, or one that cannot hold the operation.
+        ArgumentError: this is not a structured op.
     """
     operation = op.operation
     if value is None:
@@ -155,8 +156,8 @@ def check_compute_type(
 
     Args:
         op: any op.
-        text: what it was parsed from, to show the line of an error.
-        filename: what errors call that text.
+        text: the text that it was parsed from, to show the line of an error.
+        filename: the name of that text in errors.
 
     Raises:
         VerificationError: the attribute is of the wrong kind, stands on an op that computes
@@ -177,8 +178,8 @@ def check_compute_types(
 
     Args:
         root: an op, a module's for example.
-        text: what it was parsed from, to show the line of an error.
-        filename: what errors call that text.
+        text: the text that it was parsed from, to show the line of an error.
+        filename: the name of that text in errors.
 
     Raises:
         VerificationError: as of `check_compute_type`, for the first that is wrong.
@@ -231,12 +232,12 @@ def _broken(
 
 @dataclass(frozen=True)
 class OpInComputeType:
-    """A structured op of live IR and what it is in a compute type.
+    """A structured op of live IR and its form in a compute type.
 
     Attributes:
         op: the op.
-        recognized: what it computes as it stands.
-        form: what it computes in the compute type.
+        recognized: the op as it stands, recognized.
+        form: its computation in the compute type.
     """
 
     op: ir.Operation
@@ -249,8 +250,8 @@ class OpInComputeType:
 
         Raises:
             DTypeError: the type cannot hold the operation.
-            ArgumentError: this is no structured op.
-            RecognitionError: no definition says what the op does.
+            ArgumentError: this is not a structured op.
+            RecognitionError: no definition describes the op.
         """
         recognized = recognize(op)
         return cls(op, recognized, form_of(op, recognized, element))
@@ -361,7 +362,7 @@ class OpInComputeType:
 
         Args:
             output: one of the form's.
-            value: what it is stored in.
+            value: the tensor or memref that it is stored in.
         """
         element = ir.Type.parse(self.form.element)
         reads = self.form.definition.assignment_to(output.name).reads_target
@@ -389,7 +390,7 @@ class OpInComputeType:
         Args:
             output: one of the form's.
             computed: the accumulator.
-            value: what the op had for this output; a memref is written to.
+            value: the op's value for this output; a memref is written to.
             saturate: whether to keep to the range of the stored type.
         """
         definition = self._cached(

@@ -111,10 +111,10 @@ def _checked(value: builtins.complex, element: ir.Type) -> builtins.complex:
 def _checked_integer(value: builtins.complex, element: ir.Type) -> int:
     number = value if isinstance(value, int) else builtins.complex(value)
     if number.imag or not math.isfinite(number.real) or int(number.real) != number.real:
-        raise DTypeError(f"{value!r} is no integer: {element} cannot hold it")
+        raise DTypeError(f"{value!r} is not an integer: {element} cannot hold it")
     whole = value if isinstance(value, int) else int(number.real)
     width = ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else _INDEX_BITS
-    # Integers of MLIR have no sign: what fits with one or without one is taken.
+    # Integers of MLIR have no sign: numbers that fit with one or without one are accepted.
     if not -(2 ** (width - 1)) <= whole < 2**width:
         raise DTypeError(f"{value!r} does not fit in {element}")
     return whole

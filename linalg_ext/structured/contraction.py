@@ -70,8 +70,8 @@ class ContractionCall:
         labels: the dimensions of each input.
         output: those of the destination.
         kind: the semiring.
-        cast: how inputs become what is computed in.
-        overwrites: whether what the destination holds does not matter.
+        cast: how inputs are cast to the compute type.
+        overwrites: whether the old elements of the destination are ignored.
         compute: the element type that is computed in.
     """
 
@@ -89,7 +89,7 @@ class ContractionCall:
         """Read `linalg_ext.contract`.
 
         Raises:
-            ArgumentError: its attributes are not what they must be.
+            ArgumentError: its attributes have wrong values.
         """
         *inputs, destination = op.operands
         labels = [tuple(map(str, map_.results)) for map_ in indexing_maps(op)]
@@ -153,7 +153,7 @@ class ContractionBuilder:
         """Build all of it.
 
         Returns:
-            What takes the place of the destination.
+            The value that takes the place of the destination.
 
         Raises:
             DTypeError: the semiring has no neutral element for the type that is computed in.
@@ -221,7 +221,7 @@ class ContractionBuilder:
         attributes = resolve_attributes(definition, {"cast": self.call.cast})
         copied = build(bind(definition, [value], [destination], attributes))
         if not isinstance(copied, ir.Value):
-            raise DTypeError(f"{value.type} is no tensor to cast")
+            raise DTypeError(f"{value.type} is not a tensor to cast")
         return copied
 
     def _new(self, sizes: Sequence[ir.Value | int], element: ir.Type, *, neutral: bool) -> ir.Value:
@@ -299,7 +299,7 @@ def _fill(value: ir.Value) -> ir.Operation | None:
 
 
 def _unfilled(value: ir.Value) -> ir.Value:
-    """Return the tensor that was filled; the value itself where it is no fill.
+    """Return the tensor that was filled; the value itself where it is not a fill.
 
     The contents of the fill are not read any more.
     """
@@ -320,7 +320,7 @@ class ContractionExplanation(Shown, shown_as="contraction"):
     """The steps of a contraction; its `repr` is a table of them.
 
     Attributes:
-        plan: the steps, and what they cost.
+        plan: the steps, and their cost.
         ops: the name of the op that each becomes.
         types: the types of the operands, the result last.
         path: how the order was found.
@@ -404,13 +404,13 @@ def explain_contraction(
     Args:
         source: a live op that is a contraction of tensors, whatever it is called; a definition; or
             an einsum string.
-        shapes: of the inputs, where `source` is no op.
-        element: the element type of all operands, where `source` is no op, as MLIR spells it.
-        kind: the semiring, where `source` is no op.
+        shapes: of the inputs, where `source` is not an op.
+        element: the element type of all operands, where `source` is not an op, as MLIR spells it.
+        kind: the semiring, where `source` is not an op.
         path, flops_per_byte: the options of the pass.
 
     Raises:
-        ArgumentError: it is no contraction (says why), or shapes are missing or do not fit.
+        ArgumentError: it is not a contraction (says why), or shapes are missing or do not fit.
     """
     if isinstance(source, (ir.Operation, ir.OpView)):
         with source.operation.context, ir.Location.unknown():
@@ -418,7 +418,8 @@ def explain_contraction(
     text = to_einsum(source, kind=kind) if isinstance(source, OpDefinition) else source
     if not isinstance(text, str):
         raise ArgumentError(
-            f"{source!r} is no contraction", expected="a live op, a definition or an einsum string"
+            f"{source!r} is not a contraction",
+            expected="a live op, a definition or an einsum string",
         )
     if shapes is None:
         raise ArgumentError(
@@ -455,7 +456,7 @@ class _Scratch:
 
 
 def _explained(scratch: _Scratch, path: str, flops_per_byte: float) -> ContractionExplanation:
-    """Lower a call on arguments of a scratch function, and see what was built."""
+    """Lower a call on arguments of a scratch function, and return the ops that were built."""
     call = scratch.call
     plan = call.plan(path, flops_per_byte)
     builder = ContractionBuilder(call, plan)
@@ -486,7 +487,7 @@ def _call_of(op: ir.Operation) -> _Scratch:
     recognized = recognize(op)
     form = find_contraction(recognized.definition, recognized.types)
     if isinstance(form, str):
-        raise ArgumentError(f"{op.name} is no contraction: {form}")
+        raise ArgumentError(f"{op.name} is not a contraction: {form}")
     values = dict(
         zip((o.name for o in recognized.definition.inputs), recognized.inputs, strict=True)
     )
@@ -495,7 +496,7 @@ def _call_of(op: ir.Operation) -> _Scratch:
     if any(factor.difference is not None for factor in form.factors):
         raise ArgumentError(
             f"{op.name} subtracts zero points",
-            hint="explain what linalg-ext-raise-to-contract gives",
+            hint="explain the result of linalg-ext-raise-to-contract",
         )
     return _on_arguments(
         [*(values[factor.operand].type for factor in form.factors), destination.type],
@@ -514,7 +515,7 @@ def _plain(op: ir.Operation, indices: Sequence[AffineExpr]) -> Labels:
             raise ArgumentError(
                 f"{op.name} has the index {index}",
                 expected="plain dimensions",
-                hint="explain what linalg-ext-raise-to-contract gives",
+                hint="explain the result of linalg-ext-raise-to-contract",
             )
     return tuple(map(str, indices))
 

@@ -1,10 +1,10 @@
-"""Contractions of any number of operands, found in what an op computes.
+"""Contractions of any number of operands, found in an op's computation.
 
     C[c] += A[a] * B[b] * ...            and the same in every other semiring of einsum
 
 An op is one by its definition, whatever it is called: the matmul family, `linalg.contract`, many a
-generic, convolutions and quantized products. Its indices may be any: whether they are plain
-dimensions, and what becomes of those that are not, is for the reader of the form to say.
+generic, convolutions and quantized products. Its indices may be any: the reader of the form decides
+whether they must be plain dimensions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from linalg_ext.structured.recognition import RecognizedOp
 AffineIndices = tuple[AffineExpr, ...]
 
 _SQUARE = (UNARY["square"], BINARY["mul"])
-"""The function that multiplies what it is applied to by itself."""
+"""The function that multiplies its argument by itself."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class ContractionForm:
 
     Attributes:
         kind: the semiring.
-        factors: what is multiplied, in order; an input may be there several times.
+        factors: the factors of the product, in order; an input may be there several times.
         output: the indices of the result.
         dims: the iteration space, outermost first.
         summed: the dimensions that are summed over.
-        accumulates: whether it adds to what the destination holds.
-        cast: how factors become what the result is of.
+        accumulates: whether it adds to the old elements of the destination.
+        cast: how factors are cast to the type of the result.
     """
 
     kind: Semiring
@@ -191,7 +191,7 @@ def _why_no_factor(expr: ScalarExpr) -> str:
         (inner,) = expr.args
         if type_of(inner) is not None and isinstance(inner, Apply):
             return f"the product is rounded midway: `{expr}` casts a value of another type"
-    return f"`{expr}` is no operand, nor one cast to the type of the result"
+    return f"`{expr}` is not an operand, nor one cast to the type of the result"
 
 
 def _common_cast(
@@ -305,7 +305,7 @@ def rearranged(
     inputs: tuple[ir.Value, ir.Value],
     output: ir.Value,
 ) -> RecognizedOp:
-    """A contraction on other operands of the same sizes: what to look for to build it.
+    """A contraction on other operands of the same sizes: the op to look for to build it.
 
     Args:
         recognized: an op that contracts.

@@ -1,7 +1,7 @@
 """Ops of our own dialect that say where elements go: concatenate, gather, scan, sort, ...
 
-Each has a frozen view of its operands and attributes, whose `of` checks its rules. What an op
-breaks of its rules is an ArgumentError.
+Each has a frozen view of its operands and attributes, whose `of` checks its rules. A broken rule of
+an op is an ArgumentError.
 """
 
 from __future__ import annotations
@@ -15,12 +15,7 @@ from typing import Any, Protocol
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
-from linalg_ext.errors import (
-    ArgumentError,
-    ArityError,
-    DTypeError,
-    ShapeError,
-)
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, counted
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.structured.constants import is_float, is_integer
@@ -81,7 +76,8 @@ def check_results(op: ir.Operation, destinations: Sequence[ir.Value]) -> None:
     """Each result is of the type of its destination."""
     if len(op.results) != len(destinations):
         raise ArityError(
-            f"{op.name} gives {len(op.results)} result(s) for {len(destinations)} destination(s)"
+            f"{op.name} gives {counted(len(op.results), 'result')} for "
+            f"{counted(len(destinations), 'destination')}"
         )
     for result, destination in zip(op.results, destinations, strict=True):
         if result.type != destination.type:
@@ -176,8 +172,8 @@ def check_body(
     Args:
         block: the one of the region.
         arguments: the types of its arguments.
-        result: the type of what it yields.
-        subject: what the region is called in errors, and what its arguments are.
+        result: the type of the value it yields.
+        subject: the name of the region in errors, and the meaning of its arguments.
     """
     argument_types = [argument.type for argument in block.arguments]
     if argument_types != list(arguments):
@@ -200,13 +196,13 @@ def listed(types: Sequence[ir.Type]) -> str:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a tensor that rows of indices place: what gather reads and scatter writes.
+    """Windows of a tensor that rows of indices place: gather reads them, scatter writes them.
 
     `indices` is n x k: row r places a window in the first k dimensions of a whole of rank d; it
     begins at 0 in the others. The windows stand one behind another in a tensor of n x sizes:
 
         n x w0 x ... x w(d-1)    windows of any sizes: one is whole[i0 : i0 + w0, ..., 0 : wk, ...]
-        n x wk x ... x w(d-1)    windows of size 1 along what is indexed, without those dimensions
+        n x wk x ... x w(d-1)    windows of size 1 along indexed dimensions, without these
 
     Attributes:
         indices: n x k integers.
@@ -229,7 +225,7 @@ def windows_of(
         indices: n x k integers.
         whole: the tensor that the windows are part of.
         stacked: the windows, one behind another.
-        names: what errors call these two.
+        names: the names of these two in errors.
 
     Raises:
         ArgumentError: they do not fit together.
@@ -373,8 +369,8 @@ def build_contract_op(
         labels: the dimensions of each operand, the destination's last.
         dims: the iteration space, outermost first.
         kind: the semiring.
-        cast: how inputs become what is computed in.
-        overwrite: whether what the destination holds does not matter.
+        cast: how inputs are cast to the compute type.
+        overwrite: whether the old elements of the destination are ignored.
         attributes: discardable ones.
     """
     ensure_dialects(destination.context)
@@ -564,10 +560,11 @@ class Scan:
         result[..., k, ...] = carried                    before that step where the scan is
         exclusive
 
-    The region is `f`. `initial` is what is carried first, and the second result what is carried at
-    last; both lack the dimension. Elements may be carried in a wider float than the result has, and
-    are rounded where they are written. Without `initial` the one input gives its first element as
-    it is, and there is no second result. `reverse` runs from the last index to the first.
+    The region is `f`. `initial` is the value that is carried first, and the second result the one
+    that is carried at last; both lack the dimension. Elements may be carried in a wider float than
+    the result has, and are rounded where they are written. Without `initial` the one input gives
+    its first element as it is, and there is no second result. `reverse` runs from the last index to
+    the first.
 
     Running sums and products, cumulative extrema and recurrences (`f = a * carried + x`) are such.
     Source: IREE's `iree_linalg_ext.scan`, torch-mlir's `tm_tensor.scan`.
@@ -575,9 +572,10 @@ class Scan:
     Attributes:
         inputs: tensors of one shape, `MOST_SCANNED` at most.
         init: the destination, of that shape.
-        initial: what is carried first, without the dimension; None where the input begins.
+        initial: the value that is carried first, without the dimension; None where the input
+            begins.
         dimension: the dimension along which it runs.
-        body: a block of (carried, an element of each input) that yields what is carried on.
+        body: a block of (carried, an element of each input) that yields the next carried value.
         is_inclusive: True where an element counts for its own place.
         is_reverse: True where it runs backwards.
     """
@@ -609,7 +607,7 @@ class Scan:
         body = body_of(op)
         if body is None:
             raise ArgumentError(
-                "scan has no body", expected="a region of what is carried, and of the elements"
+                "scan has no body", expected="a region of the carried value, and of the elements"
             )
         view = cls(
             tuple(inputs),
@@ -628,7 +626,7 @@ class Scan:
 
     @property
     def carried(self) -> ir.Type:
-        """The type of what is carried."""
+        """The type of the carried value."""
         return ir.ShapedType(
             (self.init if self.initial is None else self.initial).type
         ).element_type
@@ -720,8 +718,9 @@ class Sort:
     """`linalg_ext.sort`: the elements of tensors in order along a dimension, by one comparator.
 
     The region takes two elements of each input, (a0, b0, a1, b1, ...), and tells whether a comes
-    before b. All inputs are moved alike: keys with what belongs to them. The sort is stable,
-    whether or not `is_stable` asks for it: what the comparator puts neither way keeps its order.
+    before b. All inputs are moved alike: keys with the tensors that belong to them. The sort is
+    stable, whether or not `is_stable` asks for it: elements that the comparator puts neither way
+    keep their order.
 
     The comparator must be a strict weak order: never true of equal ones. One that is not leaves the
     elements in some order: none is lost.
@@ -750,7 +749,8 @@ class Sort:
         inputs, inits = segments_of(op, (MOST_SORTED, MOST_SORTED))
         if not inputs or len(inputs) != len(inits):
             raise ArityError(
-                f"sort has {len(inputs)} input(s) and {len(inits)} destination(s)",
+                f"sort has {counted(len(inputs), 'input')} and "
+                f"{counted(len(inits), 'destination')}",
                 expected="one destination for each input",
             )
         rank = ranked_tensor(inputs[0], "input 0").rank
@@ -797,13 +797,15 @@ def check_destination_style_op(op: ir.Operation) -> None:
     """Check an op against its rules.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong; names operands, dimensions and types.
+        ArgumentError: of the kind of the mistake; names operands, dimensions and types.
     """
     VIEWS[op.name].of(op)
 
 
 Body = Callable[..., ir.Value | ir.OpView]
-"""Builds what a region yields from the arguments of its block, at the current insertion point."""
+"""Builds the values that a region yields from the arguments of its block, at the current insertion
+point.
+"""
 
 
 def build_op(
@@ -822,7 +824,7 @@ def build_op(
         operands: all of them, the destinations last.
         destinations: its results are of their types.
         attributes: of the op.
-        body: what builds its region, and the types of the arguments of its block.
+        body: the builder of its region, and the types of the arguments of its block.
         regions: how many it has.
 
     Raises:
@@ -862,8 +864,8 @@ def build_scan(
     Args:
         inputs: tensors of one shape.
         init: the destination.
-        initial: what is carried first; None where the one input begins.
-        combine: builds what is carried on, from what is carried and an element of each input.
+        initial: the value that is carried first; None where the one input begins.
+        combine: builds the next carried value from the carried value and an element of each input.
         dimension: along which it runs.
         inclusive: whether an element counts for its own place.
         reverse: whether it runs from the last index to the first.
@@ -898,7 +900,7 @@ def build_scatter(
         indices: a row for each window.
         updates: the windows.
         init: the destination.
-        combine: builds what is written from the new element and the old one; None writes the new.
+        combine: builds the written element from the new one and the old one; None writes the new.
     """
     element = ir.ShapedType(init.type).element_type
     body = None if combine is None else (combine, [element, element])

@@ -1,9 +1,9 @@
 """The destination-style interface: inputs, inits, and the results tied to them.
 
 After the RFC "DestinationStyleOpInterface": an op with `n` inputs and `m` inits, whose result `i`
-is what becomes of init `i`, and of its type; on buffers it has no results and writes to its inits.
-Where the discussion below the RFC settled something, it is as settled there: `inits` for what the
-RFC calls outputs, and one list for tensors and buffers, for no op may mix them.
+is the new value of init `i`, and of its type; on buffers it has no results and writes to its inits.
+Where the discussion below the RFC settled something, it is as settled there: `inits` for the
+outputs of the RFC, and one list for tensors and buffers, for no op may mix them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, counted
 from linalg_ext.ir.diagnostics import collected, joined, of_error
 from linalg_ext.structured.destinations import DestinationRule, rule_of, why_without
 from linalg_ext.structured.interface_dispatch import (
@@ -28,7 +28,7 @@ from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.outputs import size_at
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
-"""For values from outside that a region uses: what it is to use in place of them."""
+"""Replacements of the values from outside that a region uses."""
 
 
 def cloned(
@@ -76,7 +76,7 @@ def check_operands(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     """
     if len(values) != len(op.operands):
         raise ArityError(
-            f"{op.name} got {len(values)} operand(s)",
+            f"{op.name} got {counted(len(values), 'operand')}",
             where=place_of(op),
             expected=f"{len(op.operands)}: inputs and inits, in the order of the op",
         )
@@ -161,7 +161,7 @@ def _check_buffer_of(op: ir.Operation, position: int, new: ir.Type, old: ir.Type
         tensor.element_type,
     ):
         raise DTypeError(
-            f"operand {position} of {op.name} is of type {old}, and {new} is no buffer for it",
+            f"operand {position} of {op.name} is of type {old}, and {new} is not a buffer for it",
             where=place_of(op),
             expected="a memref of its shape and element type, of any layout and memory space",
         )
@@ -185,7 +185,9 @@ def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) 
 
 
 def _replace_captured(new: ir.Operation, mapping: Captured) -> None:
-    """Replace what the regions use from outside; the operands of the op itself are given apart."""
+    """Replace the values from outside that the regions use; the operands of the op itself are given
+    apart.
+    """
     if not mapping:
         return
 
@@ -265,7 +267,7 @@ def destination_style(op: ir.Operation | ir.OpView) -> DestinationStyle:
     rule = rule_of(operation)
     if rule is None:
         raise ArgumentError(
-            f"{operation.name} is no destination-style op",
+            f"{operation.name} is not a destination-style op",
             where=place_of(operation),
             hint=why_without(operation),
         )
@@ -327,7 +329,7 @@ class DestinationStyle:
 
     @property
     def input_positions(self) -> tuple[int, ...]:
-        """The positions of the inputs: of all operands that are no inits."""
+        """The positions of the inputs: of all operands that are not inits."""
         inits = self.init_positions
         return tuple(i for i in range(len(self.op.operands)) if i not in inits)
 
@@ -338,7 +340,7 @@ class DestinationStyle:
 
     @property
     def inputs(self) -> tuple[ir.Value, ...]:
-        """The operands that are no inits: tensors or buffers, and scalars (offsets, bounds)."""
+        """The operands that are not inits: tensors or buffers, and scalars (offsets, bounds)."""
         operands = self.operands
         return tuple(operands[position] for position in self.input_positions)
 
@@ -414,10 +416,10 @@ class DestinationStyle:
         return tuple(static_sizes(value)) if is_shaped(value.type) else ()
 
     def tied_result(self, init: OperandLike) -> ir.OpResult | None:
-        """The result that says what becomes of a destination; None on buffers.
+        """The result that is the new value of a destination; None on buffers.
 
         Raises:
-            ArgumentError: the operand is no destination.
+            ArgumentError: the operand is not a destination.
         """
         number = self._init_number(init)
         return self.op.results[number] if len(self.op.results) else None
@@ -438,13 +440,13 @@ class DestinationStyle:
         return self.init_positions[self._result_number(result)]
 
     def uses_initial_value(self, init: OperandLike) -> bool:
-        """Return whether what a destination holds before the op may matter to the results.
+        """Return whether the old elements of a destination may matter to the results.
 
         False is a promise: it may be memory that is not written yet. Of an `scf.forall`, for
         example, it is never given, whatever its body writes.
 
         Raises:
-            ArgumentError: the operand is no destination.
+            ArgumentError: the operand is not a destination.
         """
         return self._rule.reads(self.op, self.init_positions[self._init_number(init)])
 
@@ -494,7 +496,7 @@ class DestinationStyle:
         Args:
             operands: inputs and inits, in the order of the op; its own where nothing is given.
             result_types: those of the new inits where nothing is given.
-            mapping: what the regions are to use for values from outside.
+            mapping: replacements of the values from outside that the regions use.
             location: that of the op where nothing is given.
 
         Raises:
@@ -568,7 +570,7 @@ class DestinationStyle:
         raise ArgumentError(
             f"{self.op.name} has no {described}",
             where=place_of(self.op),
-            expected=f"one of its {len(results)} result(s), or the number of one",
+            expected=f"one of its {counted(len(results), 'result')}, or the number of one",
         )
 
     def _reified(self, position: int, axis: int) -> int | ir.Value:

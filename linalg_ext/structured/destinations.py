@@ -80,7 +80,7 @@ def insert_slice_reads(op: ir.Operation, position: int) -> bool:
 
 
 def for_reads(op: ir.Operation, position: int) -> bool:
-    """Return whether a loop uses what it carries, or may run not once and give it back."""
+    """Return whether a loop uses the value it carries, or may return it without running."""
     lower, upper = (number_of(value) for value in list(op.operands)[:2])
     # Bounds that are not negative compare alike, whether the loop takes them as signed or not.
     runs = lower is not None and upper is not None and 0 <= lower < upper
@@ -161,8 +161,8 @@ def declare_destination_style(
         op_name: the op with its dialect; one that upstream or this library knows is refused.
         inits: positions among its operands, counted from 0; or a function of the op that gives
             them, for an op with a varying number of operands.
-        reads_init: whether what a destination holds may matter to the results; or a function of
-            the op and the position of a destination that tells it.
+        reads_init: whether the old elements of a destination may matter to the results; or a
+            function of the op and the position of a destination that tells it.
 
     Raises:
         ArgumentError: the op is known already, or the positions are none.

@@ -18,7 +18,7 @@ from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Opera
 from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, counted
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.definitions import Semiring, semiring
 from linalg_ext.notations.einsum.definitions import definition_of as definition_of_labels
@@ -48,9 +48,9 @@ def contract_definition(
         cast: the function that converts the inputs to the element type of the result.
         overwrite: True where the old value of the destination is ignored; a reduction adds to it
             nonetheless.
-        scalars: positions of inputs that are no tensors.
+        scalars: positions of inputs that are not tensors.
     Raises:
-        ArgumentError: a map is no list of dimensions.
+        ArgumentError: a map is not a list of dimensions.
     """
     labels = [_labels(maps, position) for position in range(len(maps))]
     definition = definition_of_labels(
@@ -77,7 +77,7 @@ def elementwise_definition(
         maps: one for each operand, the destination last.
         function: the function of the inputs; all of them but the condition of `select` are cast.
         cast: the function that converts the inputs to the element type of the result.
-        scalars: positions of inputs that are no tensors.
+        scalars: positions of inputs that are not tensors.
 
     Raises:
         ArgumentError: the function does not take this number of operands, or the map of the
@@ -87,7 +87,8 @@ def elementwise_definition(
     if count != arity and not (function.name in _FOLDED and count > arity):
         more = " or more" if function.name in _FOLDED else ""
         raise ArgumentError(
-            f"kind {function.name} is applied to {count} operand(s)", expected=f"{arity}{more}"
+            f"kind {function.name} is applied to {counted(count, 'operand')}",
+            expected=f"{arity}{more}",
         )
     dims = _dims(maps[-1])
     written = {dim for index in maps[-1].results_over(dims) for dim in index.dims}
@@ -192,7 +193,7 @@ def extension_definition(op: ir.Operation) -> OpDefinition:
     """The definition of an op of ours, of types `T1`, ..., and `U` for the result.
 
     Raises:
-        ArgumentError: an attribute is missing, or is not what it must be.
+        ArgumentError: an attribute is missing, or has a wrong value.
     """
     return _contract(op) if op.name == CONTRACT else _elementwise(op)
 
@@ -201,7 +202,7 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
     """The map of each operand, sugar and left-out identities spelt out.
 
     Raises:
-        ArgumentError: they are not what they must be.
+        ArgumentError: they have wrong values.
     """
     if MAPS in op.attributes:
         return _explicit_maps(op)
@@ -221,7 +222,7 @@ def sugar_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def own_attributes(op: ir.Operation) -> set[str]:
-    """The names of the attributes that say what an op of ours is; the others are notes on it."""
+    """The names of the attributes that define an op of ours; the others are notes on it."""
     own = {MAPS, KIND, CAST, OVERWRITE, SEGMENTS, *sugar_attributes(op)}
     return own & set(op.attributes)
 
@@ -249,7 +250,7 @@ def _contract(op: ir.Operation) -> OpDefinition:
 
 
 def scalar_positions(inputs: Sequence[ir.Value]) -> list[int]:
-    """The positions of the inputs that are no tensors, vectors or memrefs."""
+    """The positions of the inputs that are not tensors, vectors or memrefs."""
     return [i for i, value in enumerate(inputs) if not isinstance(value.type, ir.ShapedType)]
 
 
@@ -263,7 +264,7 @@ def contract_kind(op: ir.Operation) -> Semiring:
         return semiring("+*")
     attribute = op.attributes[KIND]
     if not isinstance(attribute, ir.StringAttr):
-        raise ArgumentError(f"kind = {attribute} is no text", expected='a semiring, as in "+*"')
+        raise ArgumentError(f"kind = {attribute} is not text", expected='a semiring, as in "+*"')
     return semiring(attribute.value)
 
 
@@ -281,7 +282,7 @@ def elementwise_function(op: ir.Operation) -> Function:
     function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
     if function is None:
         raise ArgumentError(
-            f"kind = {text} is no element-wise function",
+            f"kind = {text} is not an element-wise function",
             expected="one of " + ", ".join((*UNARY, *BINARY, *TERNARY)),
         )
     return function
@@ -308,7 +309,7 @@ def cast_function(op: ir.Operation) -> Function:
     named = re.fullmatch(r"#linalg\.type_fn<(\w+)>", text)
     if named is None or named[1] not in TYPE:
         raise ArgumentError(
-            f"cast = {text} is no cast",
+            f"cast = {text} is not a cast",
             expected="#linalg.type_fn<cast_signed> or #linalg.type_fn<cast_unsigned>",
         )
     return TYPE[named[1]]
@@ -325,7 +326,7 @@ def _explicit_maps(op: ir.Operation) -> list[AffineMap]:
     maps = [parse_affine_map(str(item)) for item in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
-            f"{MAPS} has {len(maps)} map(s) for {len(op.operands)} operand(s)",
+            f"{MAPS} has {counted(len(maps), 'map')} for {counted(len(op.operands), 'operand')}",
             expected="one for each, the destination last",
         )
     if len({len(map.dims) for map in maps}) > 1 or any(map.symbols for map in maps):
@@ -348,7 +349,7 @@ def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
             )
         meaning = SUGAR_WORDS.get(word, word)
         if meaning in clauses.setdefault(letter, {}):
-            raise ArgumentError(f"the {meaning} of operand {letter} is said twice")
+            raise ArgumentError(f"the {meaning} of operand {letter} is given twice")
         clauses[letter][meaning] = attribute
     dims = tuple(f"d{position}" for position in range(_iteration_rank(op, clauses, letters)))
     natural: Indices = tuple(AffineDim(dim) for dim in dims)
@@ -426,7 +427,7 @@ _INHERENT = frozenset(
 """Inherent attributes of the structured ops of linalg; an op may lack any of them."""
 
 _MEMOIZED = "linalg.memoized_indexing_maps"
-"""Left on an op by upstream when its maps are asked for: a copy of what the op itself says."""
+"""Left on an op by upstream when its maps are asked for: a copy of the op's own maps."""
 
 
 def discardable_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
@@ -442,6 +443,6 @@ def carry_over(source: ir.Operation, target: ir.Operation) -> None:
 
 
 def forget_memoized_maps(op: ir.Operation) -> None:
-    """Take away what upstream leaves on an op whose maps were asked for."""
+    """Remove the attribute that upstream leaves on an op whose maps were asked for."""
     if _MEMOIZED in op.attributes:
         del op.attributes[_MEMOIZED]

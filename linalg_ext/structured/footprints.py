@@ -30,7 +30,7 @@ class OperandFootprint:
         map: from the loops to the index that they touch.
         tile: a tile that holds every index that is touched; of rank 0 for a scalar.
         is_exact: whether all of the tile is known to be touched.
-        is_read, is_written: what happens to it.
+        is_read, is_written: whether it is read, and written.
     """
 
     name: str
@@ -44,7 +44,7 @@ class OperandFootprint:
 
 @dataclass(frozen=True)
 class Captured:
-    """A buffer that the payload reaches from outside, of which no map says what is touched."""
+    """A buffer that the payload reaches from outside, for which no map has the touched elements."""
 
     value: ir.Value
     is_read: bool
@@ -84,7 +84,7 @@ class Footprint:
         return "\n".join([self.op_name, *lines])
 
     def _repr_svg_(self) -> str:
-        """For notebooks: the loops and each operand as a box, with what is touched in it shaded."""
+        """For notebooks: the loops and each operand as a box, with the touched part shaded."""
         return str(facade("views").footprint_svg(self))
 
 

@@ -2,9 +2,9 @@
 
 A group is a region in destination style. Its block has an argument for each input and for each
 destination, and ends with `linalg_ext.group_yield`: a value for each destination, of its type. It
-means what its ops mean in its place; that they stand together is a request to code generation.
+has the meaning of its ops in its place; that they stand together is a request to code generation.
 
-A group may use values from above that are no inputs of it; an isolated one may not.
+A group may use values from above that are not inputs of it; an isolated one may not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.errors import ArgumentError, ArityError, counted
 from linalg_ext.structured.destination_ops import (
     check_results,
     listed,
@@ -155,7 +155,7 @@ def check_group(op: ir.Operation) -> None:
             )
     if op.name == ISOLATED and (value := _captured(op)) is not None:
         raise ArgumentError(
-            f"{op.name} uses a value from above, of type {value.type}, that is no input of it",
+            f"{op.name} uses a value from above, of type {value.type}, that is not an input of it",
             hint="make it an input, or use linalg_ext.group",
         )
 
@@ -206,7 +206,8 @@ def _yielded(body: ir.Block, inits: list[ir.Value]) -> tuple[ir.Value, ...]:
     yielded_types, init_types = [v.type for v in last.operands], [v.type for v in inits]
     if len(yielded_types) != len(init_types):
         raise ArityError(
-            f"{GROUP_YIELD} gives {len(yielded_types)} value(s) for {len(inits)} destination(s)"
+            f"{GROUP_YIELD} gives {counted(len(yielded_types), 'value')} for "
+            f"{counted(len(inits), 'destination')}"
         )
     if yielded_types != init_types:
         raise ArgumentError(

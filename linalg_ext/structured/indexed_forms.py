@@ -3,8 +3,9 @@
     O[m, n] = O[m, n - 1] * A[m, n] + X[m, n]        linalg_ext.scan along n
     O[I[n], e] += X[n, e]                            linalg_ext.scatter of rows, combined by +
 
-A definition has a scatter as a reduction: at each place of the output, over all that is written, of
-what is written there. The op does in one pass what that would compare place by place.
+A definition has a scatter as a reduction: at each place of the output, over all written values, of
+those that are written there. The op does in one pass the work that the reduction would do place by
+place.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def build_recurrence(bound: BoundOp) -> ir.Value:
 
 
 class _StepInputs:
-    """The elements that a recurrence combines with what it carries, each of them a tensor.
+    """The elements that a recurrence combines with its carried value, each of them a tensor.
 
     Operands that are indexed as the output are such as they are; other expressions are computed
     before. `is_split` leaves the arithmetic between the former to the scan.
@@ -195,7 +196,7 @@ class _Scatter:
         assignment: it.
         places: the computed place along each such axis of the output.
         new: the value that is written.
-        combined: what becomes of it and of the element before; None where it is overwritten.
+        combined: the combination of it with the element before; None where it is overwritten.
     """
 
     assignment: Assignment
@@ -353,7 +354,7 @@ def recurrence_of(op: ir.Operation) -> OpDefinition:
         raise refusal(
             op,
             "the scan is exclusive, or carries another type than it writes",
-            "a recurrence writes what it carries",
+            "a recurrence writes its carried value",
         )
     captured: dict[ir.Value, Operand] = {}
     carried = Carried(target.operand, tuple(before), target.type_var)

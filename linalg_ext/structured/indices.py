@@ -62,7 +62,9 @@ class Range(NamedTuple):
 
 
 def range_of(argument: ir.BlockArgument) -> Range | None:
-    """Return the range of an argument; None where it is no induction variable, or is not known."""
+    """Return the range of an argument; None where it is not an induction variable, or is not
+    known.
+    """
     op = argument.owner.owner
     if not isinstance(op, (ir.Operation, ir.OpView)) or op.operation.name not in _RANGES:
         return None
@@ -71,7 +73,7 @@ def range_of(argument: ir.BlockArgument) -> Range | None:
 
 
 def add_loop_ranges(op_name: str, ranges: Callable[[ir.Operation], Sequence[Range]]) -> None:
-    """Add a loop of a dialect above: a function of the op gives what each iterator runs over."""
+    """Add a loop of a dialect above: a function of the op gives the range of each iterator."""
     _RANGES[op_name] = ranges
 
 
@@ -109,12 +111,12 @@ _DEEPEST = 64
 class IndexReader:
     """Reads index values as numbers; one that was read before, once.
 
-    Constants, `arith` and `affine` are looked into. Induction variables know what they run over,
-    sizes of tensors that they are not negative; every other value is a symbol without bounds.
-    Sums and products are taken not to overflow.
+    Constants, `arith` and `affine` are looked into. Induction variables know their ranges, sizes of
+    tensors that they are not negative; every other value is a symbol without bounds. Sums and
+    products are taken not to overflow.
 
     Args:
-        known: what values stand for of which the caller knows more: symbols with bounds.
+        known: numbers for values of which the caller knows more: symbols with bounds.
     """
 
     def __init__(self, known: Mapping[ir.Value, Operand] | None = None) -> None:
@@ -160,7 +162,7 @@ class IndexReader:
         if range_ is None:
             return _symbol(value)
         lower, upper, step = (self(bound) for bound in range_)
-        # Loops with a step that is not positive are not run; what they say is not relied on.
+        # Loops with a step that is not positive are not run; they are not relied on.
         if not isinstance(step, int) or step < 1:
             step = 1
         # The last iteration begins a step before the upper bound if the steps end there.
@@ -271,10 +273,10 @@ class Emitter:
     """Emits numbers at the current insertion point, equal ones once.
 
     A value that was emitted is used again, so one emitter serves one block, from an insertion point
-    downwards, and the blocks inside of what follows.
+    downwards, and the blocks inside of the ops that follow.
 
     Args:
-        values: what symbols stand for, by key. A key that is a value itself needs no entry.
+        values: the values of symbols, by key. A key that is a value itself needs no entry.
     """
 
     def __init__(self, values: Mapping[Hashable, ir.Value] | None = None) -> None:
@@ -282,7 +284,7 @@ class Emitter:
         self._emitted: dict[Number | Condition, ir.Value] = {}
 
     def inside(self) -> Emitter:
-        """One for a block inside what follows: all that was emitted so far is there too."""
+        """One for a block inside an op that follows: all that was emitted so far is there too."""
         inner = type(self)(self._values)
         inner._emitted.update(self._emitted)
         return inner

@@ -24,7 +24,7 @@ def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
     if isinstance(op, ir.OpView | ir.Operation):
         return op.operation
     raise ArgumentTypeError(
-        f"{type(op).__name__} is no op",
+        f"{type(op).__name__} is not an op",
         expected="an ir.Operation or ir.OpView",
         hint="take one of a module's: module.ir.body.operations[0].regions[0].blocks[0]"
         ".operations[0]",
@@ -45,7 +45,7 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
         return _position_of_value(op, as_value(operand))
     if type(operand) is not int:
         raise ArgumentTypeError(
-            f"{operand!r} is no operand of {op.name}",
+            f"{operand!r} is not an operand of {op.name}",
             where=place_of(op),
             expected="a position, an ir.OpOperand or an ir.Value",
         )
@@ -88,7 +88,7 @@ def as_value(value: ir.Value | ir.OpView) -> ir.Value:
         )
     if isinstance(value, ir.Value):
         return value
-    raise ArgumentTypeError(f"{value!r} is no value", expected="an ir.Value")
+    raise ArgumentTypeError(f"{value!r} is not a value", expected="an ir.Value")
 
 
 def _position_of_value(op: ir.Operation, value: ir.Value) -> int:
@@ -102,5 +102,5 @@ def _position_of_value(op: ir.Operation, value: ir.Value) -> int:
             hint="say which one by its position",
         )
     raise ArgumentError(
-        f"a value of type {value.type} is no operand of {op.name}", where=place_of(op)
+        f"a value of type {value.type} is not an operand of {op.name}", where=place_of(op)
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError
+from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError, counted
 from linalg_ext.structured.maps import place_of
 
 
@@ -57,7 +57,7 @@ def _broken(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError]:
     for position in inits:
         if not 0 <= position < len(op.operands):
             yield ArgumentError(
-                f"{op.name} has {len(op.operands)} operand(s): there is no destination at "
+                f"{op.name} has {counted(len(op.operands), 'operand')}: there is no destination at "
                 f"position {position}"
             )
             return
@@ -97,9 +97,13 @@ def _of_results(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtErr
     tensors = [type_ for type_ in types if is_tensor(type_)]
     if len(op.results) != len(tensors):
         count = len(tensors)
-        kind = "on buffers" if types and not tensors else f"with {count} tensor(s) to write to"
+        kind = (
+            "on buffers"
+            if types and not tensors
+            else f"with {counted(count, 'tensor')} to write to"
+        )
         yield ArgumentError(
-            f"{op.name} {kind} has {len(op.results)} result(s)",
+            f"{op.name} {kind} has {counted(len(op.results), 'result')}",
             expected=f"{count}: one for each destination that is a tensor",
         )
         return

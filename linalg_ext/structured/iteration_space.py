@@ -9,7 +9,7 @@ maps and the payload:
 
     window      a reduction that slides: an input is indexed by it together with a parallel loop,
                 as the height of a kernel is in `oh * 2 + kh`
-    sequential  a reduction whose iterations cannot be reordered: what it folds is not known to be
+    sequential  a reduction whose iterations cannot be reordered: its function is not known to be
                 a sum, product, maximum, ... As everywhere in this field, sums of floats are
                 reordered.
     partition   a parallel loop that parts the work: no two of its iterations touch one element of
@@ -32,7 +32,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.definition.model import Assignment, IteratorType
 from linalg_ext.definition.scalar import Access
-from linalg_ext.errors import ArgumentError, LinalgExtError
+from linalg_ext.errors import ArgumentError, LinalgExtError, counted
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.destination_style_interface import DestinationStyle
@@ -109,7 +109,7 @@ def _check_maps(op: ir.Operation, attribute: ir.Attribute) -> None:
     maps = [ir.AffineMapAttr(item).value for item in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
-            f"{op.name} has {len(maps)} map(s) for {len(op.operands)} operands",
+            f"{op.name} has {counted(len(maps), 'map')} for {len(op.operands)} operands",
             expected="one for each",
         )
     if len({(map.n_dims, map.n_symbols) for map in maps}) > 1 or maps[0].n_symbols:
@@ -120,8 +120,8 @@ def _check_maps(op: ir.Operation, attribute: ir.Attribute) -> None:
         rank = ir.ShapedType(value.type).rank if isinstance(value.type, ir.ShapedType) else 0
         if len(map.results) != rank:
             raise ArgumentError(
-                f"the map of operand {position} of {op.name}, {map}, has {len(map.results)} "
-                "result(s)",
+                f"the map of operand {position} of {op.name}, {map}, has "
+                f"{counted(len(map.results), 'result')}",
                 expected=f"{rank}, as the operand is of type {value.type}",
             )
 
@@ -136,11 +136,11 @@ def _numbers(attribute: ir.Attribute) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Loop:
-    """One dimension of the iteration space of an op; see this module for what the words mean.
+    """One dimension of the iteration space of an op; see this module for the meaning of the words.
 
     Attributes:
         dim: its number, which is its place in the order of the loops.
-        iterator_type: what the op says of it.
+        iterator_type: its type in the op.
         size: how many iterations it has; None where a size is dynamic.
         is_window, is_sequential, is_partition, is_permutable: its kinds besides.
         distance: of the dependences that it carries.
@@ -215,7 +215,7 @@ def _is_reorderable(op: ir.Operation) -> bool:
     try:
         definition = definition_of(op)
     except LinalgExtError:
-        return False  # what the body does is not known
+        return False  # the function of the body is not known
     running = {
         assignment.target.operand for assignment in definition.assignments if _reduces(assignment)
     }
@@ -295,7 +295,9 @@ class IterationSpace(DestinationStyle):
 
     @property
     def iterator_types(self) -> tuple[IteratorType, ...]:
-        """One for each loop: what a generic says; else those in no map of an init reduce."""
+        """One for each loop: the type that a generic has; else those in no map of an init
+        reduce.
+        """
         maps = self.indexing_maps
         return live_maps.iterator_types(self.op, maps, [maps[i] for i in self.init_positions])
 
@@ -309,7 +311,7 @@ class IterationSpace(DestinationStyle):
     def loops(self) -> tuple[Loop, ...]:
         """All that is known of each loop; `loop_info` lists the kinds.
 
-        What is asked often is there by itself: `parallel_dims`, `window_dims`, ...
+        Frequent questions have properties of their own: `parallel_dims`, `window_dims`, ...
         """
         return loops_of(
             self.op,

@@ -21,7 +21,7 @@ INDEXING_MAPS = "indexing_maps"
 
 
 def has_payload(op: ir.Operation) -> bool:
-    """Return whether an op is one of linalg's that says by a body what it computes."""
+    """Return whether an op is one of linalg's with a body that computes an element."""
     if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
         return False
     body = op.regions[0].blocks[0].operations
@@ -141,7 +141,7 @@ def maps_attribute(maps: Sequence[AffineMap]) -> ir.ArrayAttr:
 
 
 def is_valid(op: ir.Operation) -> bool:
-    """Return whether an op keeps its own rules; what it would say about them is not shown."""
+    """Return whether an op keeps its own rules; its diagnostics about them are not shown."""
     with collected(op.context):
         try:
             return bool(op.verify())
@@ -223,7 +223,7 @@ _REFUSALS: Mapping[str, Callable[[Sequence[AffineMap]], str | None]] = {
     "linalg_ext.contract": _extension,
     "linalg_ext.elementwise": _extension,
 }
-"""For each op that carries its maps, what it says against some."""
+"""For each op that carries its maps, its function that refuses wrong ones."""
 
 
 def groups_of(reshape: ir.Operation) -> list[list[int]]:

@@ -34,7 +34,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
     """The operands of an op in its `count` groups.
 
     Raises:
-        ArgumentError: what counts them is missing, or does not add up.
+        ArgumentError: the attribute that counts them is missing, or does not add up.
     """
     attribute = attribute_of(op, OPERAND_SEGMENTS)
     if attribute is None:

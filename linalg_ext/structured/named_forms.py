@@ -1,14 +1,14 @@
-"""Upstream's named ops: built where they mean what a definition says, and found for one.
+"""Upstream's named ops: built where they have the meaning of a definition, and found for one.
 
 A name alone proves nothing: a user may call an op `matmul` that is another op, and upstream changes
 its ops. So the named op is built once for each combination of definition, element types and
 attributes beside the generic form, and its indexing maps, iterator types and body are compared.
 
-The op library says what each of upstream's ops is. Here it is read the other way round: a table
-from the canonical form of a definition, at given element types and ranks, to the op that has it.
-Strides and dilations are read off the indices, and the ops are compared with those numbers in their
-place. So nothing is taken for a named op because it looks like one: whatever is found has the same
-canonical form, and `build_named` compares upstream's own maps and body once more.
+The op library defines each of upstream's ops. Here it is read the other way round: a table from the
+canonical form of a definition, at given element types and ranks, to the op that has it. Strides and
+dilations are read off the indices, and the ops are compared with those numbers in their place. So
+nothing is taken for a named op because it looks like one: whatever is found has the same canonical
+form, and `build_named` compares upstream's own maps and body once more.
 """
 
 from __future__ import annotations
@@ -193,10 +193,10 @@ _MOST_PERMUTED = 3
 
 @dataclass(frozen=True)
 class NamedForm:
-    """One of upstream's named ops that computes what another op computes.
+    """One of upstream's named ops with the same results as another op.
 
     Attributes:
-        definition: what the op library says of it.
+        definition: its definition in the op library.
         attributes: its strides, dilations and cast.
         order: for each of its inputs, which input of the other op it is.
     """
@@ -294,9 +294,9 @@ def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature
 @functools.cache
 def _upstream_definitions() -> tuple[OpDefinition, ...]:
     """Return the op library's definitions of the ops that upstream has, the unsigned ones last."""
-    known = {getattr(op_class, "OPERATION_NAME", None) for op_class in vars(linalg).values()}
+    op_names = {getattr(op_class, "OPERATION_NAME", None) for op_class in vars(linalg).values()}
     # Families in which upstream has no op need not be loaded.
-    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)
+    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in op_names)
     definitions = [
         op.definition
         for op in ops
@@ -418,7 +418,7 @@ def _factor(index: AffineExpr, dim: str, symbols: Mapping[str, int]) -> int:
 
 
 def build_rearrangement(recognized: RecognizedOp) -> ir.Operation | None:
-    """Build `linalg.transpose` or `linalg.broadcast`, if that is what an op is; else None."""
+    """Build `linalg.transpose` or `linalg.broadcast`, if an op has its meaning; else None."""
     definition = recognized.definition
     values = (*recognized.inputs, *recognized.outputs)
     if len(values) != 2 or len({type(value.type) for value in values}) != 1:
@@ -507,7 +507,7 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
 
 
 def _index_dims(op: ir.Operation) -> list[tuple[str, ...] | None]:
-    """By which dimensions each operand is indexed; None where an index is no dimension."""
+    """By which dimensions each operand is indexed; None where an index is not a dimension."""
     maps = ir.ArrayAttr(op.attributes["indexing_maps"])
     return [plain_dims(parse_affine_map(str(map)).results) for map in maps]
 

@@ -1,7 +1,7 @@
 """An op called on MLIR values: checks, outputs made where none are given, the op built.
 
 Operands may be transposed or broadcast by maps. Upstream's op is built where it takes the maps,
-else one of ours, on tensors. Its definition is compared with what was asked for.
+else one of ours, on tensors. Its definition is compared with the requested one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.specialization import at_rank, specialize, with_own_types
-from linalg_ext.errors import ArgumentError, DTypeError
+from linalg_ext.errors import ArgumentError, DTypeError, counted
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
@@ -223,9 +223,9 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
         op: the op.
         operands: its inputs: values, or ops with one result; Python numbers for scalars.
         keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
-            build `linalg.generic` even where upstream has a named op; `compute_type`, what to
-            compute in where it is not the type of the result; `permutation_x`, `broadcast_x` and
-            `map_x`, how operand x is given; inputs and attributes by name.
+            build `linalg.generic` even where upstream has a named op; `compute_type`, the compute
+            type where it is not the type of the result; `permutation_x`, `broadcast_x` and `map_x`,
+            how operand x is given; inputs and attributes by name.
 
     Returns:
         Its result, the results where there are several, the op itself where it writes memrefs. A
@@ -278,7 +278,7 @@ def build(
     mapped: bool = False,
     compute_type: ir.Type | None = None,
 ) -> Built:
-    """Build a bound op; see `call_on_values` for what it answers.
+    """Build a bound op; see `call_on_values` for its answers.
 
     Args:
         bound: the op.
@@ -410,7 +410,7 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
     if not isinstance(outs, (Sequence, ir.OpResultList)):
         raise ArgumentError(
             f"{definition.name}: outs={outs!r}",
-            expected=f"a list of {len(definition.outputs)} value(s)",
+            expected=f"a list of {counted(len(definition.outputs), 'value')}",
         )
     return [
         as_value(definition, f"output {position}", value) for position, value in enumerate(outs)

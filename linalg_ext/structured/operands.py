@@ -24,7 +24,7 @@ from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED, UNSIGNED
-from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError
+from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError, counted
 from linalg_ext.runtime.dtypes import mlir_text
 
 
@@ -93,8 +93,8 @@ class BoundOp:
         attributes: the attributes of the op.
         types: the IR type of each type variable.
         unsigned: type variables whose integers are unsigned.
-        sizes: what symbols stand for that are sizes of no operand, but of one of a larger op that
-            this is a step of.
+        sizes: values of symbols that are sizes of no operand, but of one of a larger op that this
+            is a step of.
     """
 
     definition: OpDefinition
@@ -343,7 +343,7 @@ def _check_count(
     if len(operands) != len(values):
         names = ", ".join(operand.name for operand in operands)
         raise ArityError(
-            f"{definition.name} got {len(values)} {kind}(s)",
+            f"{definition.name} got {counted(len(values), kind)}",
             expected=f"{len(operands)}: {names}",
         )
 

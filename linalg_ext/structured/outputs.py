@@ -117,7 +117,7 @@ def make_outputs(
     Raises:
         ShapeError: the inputs do not determine the shape.
         DTypeError: the inputs do not determine the element type.
-        ArgumentError: the op reads what an output was before, and it is not a reduction.
+        ArgumentError: the op reads an output's old elements, and it is not a reduction.
     """
     tensors = {
         operand.name: value
@@ -164,7 +164,7 @@ def _output_shapes(
 
 
 def _check_one_shape(definition: OpDefinition, tensors: Mapping[str, ir.Value]) -> None:
-    """Raise where the inputs of an element-wise op differ in what is known of their shapes."""
+    """Raise where the known sizes of an element-wise op's inputs differ."""
     shapes = {name: static_sizes(value) for name, value in tensors.items()}
     ranked = [(name, shape) for name, shape in shapes.items() if shape]
     if not ranked:
@@ -192,7 +192,7 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
     if len({str(element) for element in inputs.values()}) == 1:
         return next(iter(inputs.values()))
     raise DTypeError(
-        f"{definition.name}: type variable {name} of the output is no input's, and the inputs "
+        f"{definition.name}: type variable {name} of the output is not an input's, and the inputs "
         f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'the op has none'}",
         hint="give the output as outs=[...] with the element type to compute in",
     )
@@ -217,7 +217,7 @@ def initial_tensor(
         dtype: the dtype of the array that it stands for, which says whether integers are unsigned.
 
     Raises:
-        ArgumentError: the op reads what the output was before, and it is not a reduction.
+        ArgumentError: the op reads the output's old elements, and it is not a reduction.
         DTypeError: the reduction has no neutral element for the type.
     """
     empty = empty_tensor(shape, element)

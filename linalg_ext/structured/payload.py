@@ -4,7 +4,7 @@ Source: the region builders of upstream's structured ops (`LinalgOps.cpp`); wher
 answer for an element type (a logarithm of a complex number, the square of an integer) the obvious
 one is given, and None stands for no meaning at all.
 
-Ops of our own dialect have no body: what one would say follows from their definitions.
+Ops of our own dialect have no body: its contents follow from their definitions.
 """
 
 from __future__ import annotations
@@ -550,7 +550,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
     """
     if (reason := why_several(bound.definition)) is not None:
         raise DefinitionError(
-            f"{bound.definition.name} is no single linalg.generic: {reason}",
+            f"{bound.definition.name} is not a single linalg.generic: {reason}",
             hint="call the op on the values: it is then built as several",
         )
     slots = [
@@ -695,7 +695,7 @@ def block_of(op: ir.Operation) -> ir.Block:
     """
     if op.name in extension_ops.NAMES:
         raise ArgumentError(
-            f"{op.name} has no body: its attributes say what it computes",
+            f"{op.name} has no body: its attributes define it",
             where=place_of(op),
             hint="make a body with .region_builder(), or run linalg-ext-lower-contract and "
             "linalg-ext-lower-elementwise first",
@@ -725,7 +725,9 @@ def has_index_semantics(op: ir.Operation) -> bool:
 
 
 def reaches_outside_memory(op: ir.Operation) -> bool:
-    """Return whether the payload uses a buffer that is no operand: what it touches, no map says."""
+    """Return whether the payload uses a buffer that is not an operand, whose accesses no map
+    has.
+    """
     if op.name in extension_ops.NAMES:
         return False
     reaches = False

@@ -73,7 +73,7 @@ class Node:
 
     Attributes:
         op: its name.
-        attributes: what it is told, but for permissions.
+        attributes: its attributes, but for permissions.
         operands: nodes, or positions of arguments.
     """
 
@@ -89,7 +89,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A function and what it is emitted as."""
+    """A function and the form in which it is emitted."""
 
     function: Function
     root: Node
@@ -120,7 +120,7 @@ def has_meaning(kind: FunctionKind, name: str, element: str) -> bool:
 
 
 def match(node: Node | int, value: ir.Value, bound: dict[int, ir.Value]) -> bool:
-    """Return whether a value is computed as a pattern says; fills in what the arguments are."""
+    """Return whether a value is computed as a pattern says; fills in the arguments."""
     if isinstance(node, int):
         return bound.setdefault(node, value) == value
     op = producer(value)
@@ -229,7 +229,7 @@ class BodyReader:
 
     Attributes:
         op: the structured op.
-        leaves: what each argument of the body stands for.
+        leaves: the expression that each argument of the body stands for.
         type_vars: the type variable of each element type, as MLIR spells it; grows by predefined
             ones.
         dims: the iteration space.
@@ -256,7 +256,7 @@ class BodyReader:
             if len(inner.results) == 0 or len(inner.regions) > 0:
                 raise refusal(
                     inner,
-                    f"{inner.name} in the body of {self.op.name} is no scalar function",
+                    f"{inner.name} in the body of {self.op.name} is not a scalar function",
                     f"{inner.name} in the body",
                 )
         if len(ops) > _LONGEST:
@@ -344,7 +344,7 @@ class BodyReader:
         if op.name == "tensor.extract":
             reason = "the index is computed"
         else:
-            reason = f"{_spelling(op)} is no function that definitions know"
+            reason = f"{_spelling(op)} is not a function that definitions know"
         raise refusal(op, f"the body of {self.op.name} has {_spelling(op)}: {reason}", reason)
 
     def _looked_up(self, op: ir.Operation) -> ScalarExpr:
@@ -428,7 +428,7 @@ class BodyReader:
     def _type_var(self, value: ir.Value) -> TypeVar:
         element = str(value.type)
         if element == "index" and element not in self.type_vars:
-            element = "i64"  # what a position is, once it is a number
+            element = "i64"  # a position, once it is a number
         if element not in self.type_vars:
             predefined: dict[str, str] = {}
             for name, text in PREDEFINED_ELEMENTS.items():
@@ -448,7 +448,7 @@ class BodyReader:
         if isinstance(value.type, ir.ShapedType):
             raise refusal(
                 self.op,
-                f"the body of {self.op.name} uses a {value.type} that is no operand",
+                f"the body of {self.op.name} uses a {value.type} that is not an operand",
                 "the body uses a tensor that is not an operand",
             )
         if value not in self.captured:
@@ -482,7 +482,7 @@ def _opposite(value: ir.Value) -> Function | None:
 
 
 def _tested_for_zero(value: ir.Value) -> ir.Value | None:
-    """x, where a value is `x != 0`: what a cast to a boolean is."""
+    """x, where a value is `x != 0`: the form of a cast to a boolean."""
     op = producer(value)
     if op is not None and op.name == "arith.ori":
         real, imaginary = (_tested_for_zero(operand) for operand in op.operands)
@@ -549,8 +549,8 @@ WITH_OWN_BODY = frozenset(("linalg.generic", "linalg.map", "linalg.reduce"))
 def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     """The name, types, indexing maps and body of an op with a region, discardable attributes not.
 
-    None where the body uses a value from outside that is no constant: which one it is would not be
-    said.
+    None where the body uses a value from outside that is not a constant: which one it is would not
+    be said.
     """
     types = tuple(str(operand.type) for operand in op.operands)
     if op.name not in WITH_OWN_BODY:
@@ -587,7 +587,7 @@ def _body(block: ir.Block) -> tuple[object, ...] | None:
 
 
 def _numbered(value: ir.Value, numbers: dict[ir.Value, object]) -> object:
-    """The number of a value of the body, or what a constant from outside it is."""
+    """The number of a value of the body, or the value of a constant from outside."""
     if value in numbers:
         return numbers[value]
     owner = value.owner
@@ -598,10 +598,10 @@ def _numbered(value: ir.Value, numbers: dict[ir.Value, object]) -> object:
 
 @dataclass(frozen=True)
 class RecognizedOp:
-    """A definition, and what its operands are in the IR that it was read from.
+    """A definition, and its operands in the IR that it was read from.
 
     Attributes:
-        definition: what the op computes, at the types that it has.
+        definition: the op's computation, at the types that it has.
         inputs: the value of each input: those of the op, then scalars that its body uses from
             outside.
         outputs: the value of each output: the op's destinations.
@@ -654,9 +654,9 @@ def recognize(
             indices, becomes an operand; else such a body is refused.
 
     Raises:
-        ArgumentError: this is no structured op.
-        RecognitionError: no definition says what the op does; names the op of the body that is in
-            the way.
+        ArgumentError: this is not a structured op.
+        RecognitionError: no definition describes the op; names the op of the body that is in the
+            way.
     """
     operation = op.operation if isinstance(op, ir.OpView) else op
     if isinstance(operation, ir.Operation) and operation.name in EXTENSION_OPS:
@@ -665,7 +665,7 @@ def recognize(
     if not isinstance(operation, ir.Operation) or not has_payload(operation):
         named = operation.name if isinstance(operation, ir.Operation) else repr(op)
         raise ArgumentError(
-            f"{named} is no structured op",
+            f"{named} is not a structured op",
             expected="linalg.generic, a named op of linalg with a body, such as linalg.matmul, or "
             "an op of linalg_ext",
         )
@@ -709,7 +709,7 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
     if OVERWRITE in op.attributes and definition.reduction_dims:
         raise refusal(
             op,
-            f"{op.name} overwrites what a definition with a reduction adds to",
+            f"{op.name} overwrites a destination that a definition with a reduction adds to",
             "the op overwrites its destination",
             "run linalg-ext-lower-contract first",
         )
@@ -754,7 +754,7 @@ class _Reader:
         if assignments is None:
             raise refusal(
                 self._op,
-                f"the body of {self._op.name} reads what another output has reduced so far",
+                f"the body of {self._op.name} reads the partial reduction of another output",
                 "an output reads a running reduction of another",
             )
         read = {e.operand for a in assignments for e in a.value.walk() if isinstance(e, Access)}
@@ -831,12 +831,12 @@ class _Reader:
 
     def _assignment(self, target: ScalarExpr, value: ScalarExpr) -> Assignment:
         if not isinstance(target, Access):
-            raise refusal(self._op, "an output is no tensor", "an output is no tensor")
+            raise refusal(self._op, "an output is not a tensor", "an output is not a tensor")
         written = {dim for index in target.indices for dim in index.dims}
         missing = tuple(dim for dim in self._dims if dim not in written)
         reduction = accumulation(target, value, missing)
         if missing and reduction is None:
-            reduction = Reduction(None, missing)  # a fold, from what the output held before
+            reduction = Reduction(None, missing)  # a fold, from the former value of the output
         return Assignment(target, value, reduction)
 
     def _check(self, definition: OpDefinition) -> None:
@@ -844,7 +844,7 @@ class _Reader:
             check(definition)
         except DefinitionError as error:
             raise refusal(
-                self._op, error.what, "an index of an output is no plain dimension"
+                self._op, error.what, "an index of an output is not a plain dimension"
             ) from None
         if "iterator_types" not in self._op.attributes:
             return
@@ -895,11 +895,11 @@ _verdicts: dict[tuple[object, ...], bool] = {}
 def kept_if_same(
     built: ir.Operation, recognized: RecognizedOp, order: Sequence[int]
 ) -> ir.Operation | None:
-    """An op that was just built, where it computes what another computes; else None, and no op.
+    """An op that was just built, where it computes the same as another; else None, and no op.
 
     Args:
         built: the new op, which nothing uses yet; it has no discardable attributes.
-        recognized: what it was built for.
+        recognized: the op that it was built for.
         order: for each of its inputs, which input of the other op it is.
     """
     attributes = tuple((name, str(value)) for name, value in built.attributes.items())

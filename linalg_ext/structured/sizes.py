@@ -1,7 +1,6 @@
 """The sizes of tensors as numbers, from where the tensors come rather than from the tensors.
 
-A size that is taken from what a result was made of outlives the op that made it: fusion can then
-let go of the op.
+A size that is taken from an op's operands outlives the op: fusion can then let go of the op.
 """
 
 from __future__ import annotations
@@ -66,7 +65,8 @@ def size_of(value: ir.Value, axis: int) -> Number:
 
 
 def by_origin(number: Number) -> Number:
-    """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
+    """The number by the sizes of the values that all else is computed from, in the place of ops
+    that ask for sizes.
 
     Two sizes that come from one tensor are then equal, by whatever way they were read.
     """
@@ -158,13 +158,13 @@ def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
     """
     shape = ir.ShapedType(type_)
     sizes = integers(op.attributes[STATIC_SIZES], STATIC_SIZES)
-    kept: list[int] = []
+    kept_dims: list[int] = []
     for axis, size in enumerate(sizes):
-        dim = len(kept)
+        dim = len(kept_dims)
         must_stay = len(sizes) - axis == shape.rank - dim
         if must_stay or (dim < shape.rank and size == shape.get_dim_size(dim)):
-            kept.append(axis)
-    return kept
+            kept_dims.append(axis)
+    return kept_dims
 
 
 def overlap(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
@@ -225,7 +225,7 @@ _RESULT_SIZES: dict[str, ResultSize] = {}
 
 
 def add_result_sizes(op_name: str, size: ResultSize) -> None:
-    """Add an op of a dialect above: the sizes of its results by what it is given."""
+    """Add an op of a dialect above: the sizes of its results from its operands."""
     _RESULT_SIZES[op_name] = size
 
 
@@ -250,11 +250,11 @@ def insert_slice(
     )
 
 
-def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir.Value:
+def reduced(value: ir.Value, sizes: Sequence[Number], kept_dims: Sequence[int]) -> ir.Value:
     """A tensor without the axes of size 1 that are not kept."""
-    if len(kept) == len(sizes):
+    if len(kept_dims) == len(sizes):
         return value
-    type_ = tensor_type([sizes[axis] for axis in kept], value.type)
+    type_ = tensor_type([sizes[axis] for axis in kept_dims], value.type)
     numbers = _slice_operands([0] * len(sizes), sizes, [1] * len(sizes))
     return result_of(tensor.ExtractSliceOp(type_, value, *numbers))
 

@@ -1,4 +1,4 @@
-"""Parts of a bound op: its steps, and tensors of what an expression of it computes."""
+"""Parts of a bound op: its steps, and tensors of an expression's values."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def computed(
     expr: ScalarExpr,
     type_var: TypeVar,
 ) -> ir.Value:
-    """Build a tensor of what an expression of a bound op is at each point of some dimensions.
+    """Build a tensor of the values of a bound op's expression at each point of some dimensions.
 
     Args:
         bound: the op.

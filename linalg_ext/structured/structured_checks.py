@@ -5,7 +5,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY
-from linalg_ext.errors import ArgumentError, DTypeError
+from linalg_ext.errors import ArgumentError, DTypeError, counted
 from linalg_ext.structured.constants import is_complex
 from linalg_ext.structured.extension import (
     COMPUTE_TYPE,
@@ -26,10 +26,10 @@ _MOST_SOUND = 4096
 
 
 def check_extension_op(op: ir.Operation) -> None:
-    """Check an op of ours against what its kind and its maps ask for.
+    """Check an op of ours against the rules of its kind and its maps.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong; names operands, dimensions and types.
+        ArgumentError: of the kind of the mistake; names operands, dimensions and types.
     """
     key = (
         op.name,
@@ -48,7 +48,8 @@ def check_extension_op(op: ir.Operation) -> None:
 def _check(op: ir.Operation) -> None:
     if len(op.operands) < 2:
         raise ArgumentError(
-            f"{op.name} has {len(op.operands)} operand(s)", expected="inputs, and a destination"
+            f"{op.name} has {counted(len(op.operands), 'operand')}",
+            expected="inputs, and a destination",
         )
     *inputs, destination = op.operands
     if not isinstance(destination.type, ir.RankedTensorType):

@@ -52,14 +52,14 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
             `linalg_ext.contract` or `elementwise`.
 
     Raises:
-        ArgumentError: it is no structured op, or breaks a rule of destination-style ops (it mixes
-            tensors and buffers, is on unranked ones, ...); names the op's line.
+        ArgumentError: it is not a structured op, or breaks a rule of destination-style ops (it
+            mixes tensors and buffers, is on unranked ones, ...); names the op's line.
     """
     operation = operation_of(op)
     rule = rule_of(operation)
     if rule is None or not _has_loops(operation):
         raise ArgumentError(
-            f"{operation.name} is no structured op",
+            f"{operation.name} is not a structured op",
             where=place_of(operation),
             expected="an op of linalg with a body, such as linalg.matmul, or one of linalg_ext",
             hint="the op is destination-style: ask lx.structured.destination_style(op)"
@@ -114,7 +114,7 @@ class StructuredInterface(IterationSpace):
         """The operand whose element an argument of the body stands for.
 
         Raises:
-            ArgumentError: it is no argument of the body.
+            ArgumentError: it is not an argument of the body.
         """
         if isinstance(argument, ir.BlockArgument) and argument.owner == self.block:
             return self.operands[argument.arg_number]
@@ -126,7 +126,7 @@ class StructuredInterface(IterationSpace):
         """Return the value that the body yields for a destination.
 
         Raises:
-            ArgumentError: the operand is no destination.
+            ArgumentError: the operand is not a destination.
         """
         number, body = self._init_number(init), self.block.operations
         yielded: ir.Value = body[len(body) - 1].operation.operands[number]
@@ -216,7 +216,7 @@ class StructuredInterface(IterationSpace):
             return whole
         if not isinstance(subset, Tile | Point):
             raise ArgumentTypeError(
-                f"{subset!r} is no part of a space of {self.op.name}",
+                f"{subset!r} is not a part of a space of {self.op.name}",
                 where=place_of(self.op),
                 expected="a Tile or Point of linalg_ext.symbolic.index_sets",
             )

@@ -1,4 +1,4 @@
-"""Views of buffers: where each lies in what it is a view of, and which memory it covers.
+"""Views of buffers: the place of each in its source, and the memory that it covers.
 
 Upstream's ops on memrefs that move no element, and those of ours that it lacks. The algebra is that
 of `linalg_ext.symbolic.index_sets`: every view that is a rectangle of another is a tile of it.
@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir, memref
-from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, DTypeError, ShapeError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ArityError,
+    DTypeError,
+    ShapeError,
+    counted,
+)
 from linalg_ext.structured.extension import integers
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.interface_dispatch import as_value
@@ -63,9 +70,9 @@ def view_type(
     """The type of a tile of a memref, as `memref.subview` infers it.
 
     Args:
-        source: the type of what it is a tile of.
+        source: the type of its source.
         tile: its numbers; those that are not known are dynamic in the type.
-        sizes: what the type says of the sizes, one for each dimension of the tile.
+        sizes: the sizes as the type has them, one for each dimension of the tile.
         dims: those that the view keeps, in ascending order; all of them where left out.
     """
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -196,7 +203,9 @@ def check_view_op(op: ir.Operation) -> None:
 
 def _view(op: ir.Operation, at: int) -> ir.MemRefType:
     if at >= len(op.operands):
-        raise ArityError(f"the op has {len(op.operands)} operand(s)", expected=f"{at + 1} or more")
+        raise ArityError(
+            f"the op has {counted(len(op.operands), 'operand')}", expected=f"{at + 1} or more"
+        )
     return _checked(op.operands[at].type, f"operand {at}")
 
 
@@ -299,7 +308,7 @@ def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
 
 
 def _composed(inner: Placement, outer: Placement) -> Placement:
-    """A tile of a view, as a tile of what the view is of."""
+    """A tile of a view, as a tile of the view's source."""
     part = _with_dims(full(outer.tile.sizes), outer.dims, inner.tile)
     dims = tuple(outer.dims[dim] for dim in inner.dims)
     return Placement(outer.base, compose(part, outer.tile), dims)
@@ -317,7 +326,7 @@ def _with_dims(tile: Tile, dims: Sequence[int], part: Tile) -> Tile:
 def step_of(view: ir.Value, read: ViewReader) -> Placement | None:
     """Return the placement of a view in the source of its op, or in the base of both its sources.
 
-    None where it is no rectangle of that.
+    None where it is not a rectangle of that.
     """
     if view not in read.steps:
         op = producer(view)
@@ -327,7 +336,7 @@ def step_of(view: ir.Value, read: ViewReader) -> Placement | None:
 
 
 def sizes_in(view: ir.Value, read: ViewReader) -> tuple[Number, ...]:
-    """The sizes of a view: by its type, else by what it was taken with, else symbols of its own."""
+    """The sizes of a view: by its type, else by the operands of its op, else symbols of its own."""
     sizes = sizes_of(view)
     if all(isinstance(size, int) for size in sizes):
         return sizes
@@ -460,8 +469,8 @@ def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> Non
     """Raise `ShapeError` unless two views have the same dimensions of a base, at one place."""
     if first.dims != second.dims:
         raise ShapeError(
-            f"the views of {op.name} have dimensions {first.dims} and {second.dims} of what they "
-            "are views of",
+            f"the views of {op.name} have dimensions {first.dims} and {second.dims} of their "
+            "buffer",
             where=place_of(op),
             expected="the same, in one order",
             hint="combine the views before they are transposed, or lose a dimension",
@@ -469,7 +478,7 @@ def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> Non
     for dim in set(range(first.tile.rank)) - set(first.dims):
         if is_eq(first.tile.offset(dim), second.tile.offset(dim)) is not True:
             raise ShapeError(
-                f"the views of {op.name} have no dimension {dim} of what they are views of, and "
+                f"the views of {op.name} have no dimension {dim} of their buffer, and "
                 f"are at {first.tile.offset(dim)} and {second.tile.offset(dim)} of it",
                 where=place_of(op),
                 expected="one place, which is known to be the same",
@@ -504,7 +513,7 @@ class CoveredMemory:
     first element of the buffer, as those of a NumPy array do.
 
     Attributes:
-        buffer: what the view leads back to: an argument, an allocation, ...
+        buffer: the buffer that the view leads back to: an argument, an allocation, ...
         shape: how many elements the view has along each dimension.
         offset, strides: in bytes; numbers need not be known.
         element_bytes: the size of an element.
@@ -597,7 +606,7 @@ def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
     other op counts as a buffer.
 
     Raises:
-        ArgumentTypeError: the value is no memref of a strided layout.
+        ArgumentTypeError: the value is not a memref of a strided layout.
         ArgumentError: a view on the way is known to leave its source.
     """
     value = as_value(view)
@@ -755,14 +764,14 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
 
     Args:
         placed: the part.
-        emitter: what computes its numbers, and knows those that were computed before.
+        emitter: the emitter of its numbers, which knows those that were computed before.
 
     Raises:
         ArgumentError: its dimensions are not in the order of those that it is a part of.
     """
     if list(placed.dims) != sorted(placed.dims):
         raise ArgumentError(
-            f"the view has dimensions {placed.dims} of what it is a view of",
+            f"the view has dimensions {placed.dims} of its buffer",
             expected="ascending ones",
             hint="combine the views before they are transposed",
         )

@@ -32,7 +32,7 @@ class Piece:
     Attributes:
         start: the first position.
         slope: by how much the value grows from one position to the next.
-        offset: what it would be at position 0.
+        offset: its value at position 0.
     """
 
     start: int
@@ -157,7 +157,7 @@ class Pieces:
     def __ne__(self, other: Any) -> Pieces:  # type: ignore[override]  # as of NumPy's arrays
         return self._compared(other, operator.ne)
 
-    __hash__ = None  # type: ignore[assignment]  # what compares to pieces is no key
+    __hash__ = None  # type: ignore[assignment]  # a value that compares to pieces is not a key
 
     def _spans(self) -> Iterator[tuple[Piece, int]]:
         yield from zip(self.pieces, (*self.starts[1:], self.size), strict=True)

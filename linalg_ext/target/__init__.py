@@ -3,7 +3,7 @@
 print(lx.target.current())            # this machine, as a table
 with lx.target.using("avx2"):
     kernel = lx.compile(module)       # runs on any CPU that has AVX2
-print(lx.target.figures())            # what it does in a second: measured by lx.target.calibrate()
+print(lx.target.figures())            # its rates: measured by lx.target.calibrate()
 """
 
 from __future__ import annotations

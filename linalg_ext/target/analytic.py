@@ -1,8 +1,9 @@
 """Figures of an unmeasured machine, from its description alone.
 
 They order plans sensibly; they are not the times that a run will take. Cycles are those of current
-server cores: what a core reads from each cache, how many instructions a function of mathematics is
-(the polynomials of `transforms/codegen/vector_math`), how long the system takes for a page.
+server cores: the bytes that a core reads from each cache, the instructions of a function of
+mathematics (the polynomials of `transforms/codegen/vector_math`), the time of the system for a
+page.
 """
 
 from __future__ import annotations

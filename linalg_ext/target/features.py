@@ -134,7 +134,7 @@ _BUILDS_ON = {
     "amx-bf16": "amx-tile",
     "amx-fp16": "amx-tile",
 }
-"""As LLVM has it: naming an extension switches on what it builds on."""
+"""As LLVM has it: naming an extension switches on those it builds on."""
 
 _ARM_BUILDS_ON = {
     "neon": "fp-armv8",
@@ -167,8 +167,8 @@ def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
     virtual machines hide one extension and forget another.
     """
     spellings = SPELLINGS[architecture]
-    known = BASELINE[architecture] | {spellings[flag] for flag in flags if flag in spellings}
-    return without(architecture, known, known_features(architecture) - known)
+    features = BASELINE[architecture] | {spellings[flag] for flag in flags if flag in spellings}
+    return without(architecture, features, known_features(architecture) - features)
 
 
 def check_features(architecture: str, features: frozenset[str]) -> None:

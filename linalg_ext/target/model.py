@@ -271,7 +271,7 @@ class Target(Shown, shown_as="target"):
         return value
 
     def missing_on(self, machine: Target) -> tuple[str, ...]:
-        """Return what `machine` lacks to run code for this target.
+        """Return the features that `machine` lacks to run code for this target.
 
         That is the architecture if it differs, or else the missing extensions.
         """
@@ -309,7 +309,7 @@ def element_bits(dtype: object) -> int:
     """Return the width of an element type in bits: `bf16` is 16, `numpy.float64` is 64.
 
     Raises:
-        TargetError: the type is no element type of fixed width.
+        TargetError: the type is not an element type of fixed width.
     """
     if isinstance(dtype, str):
         if dtype == "index":
@@ -320,7 +320,7 @@ def element_bits(dtype: object) -> int:
         return 8 * np.dtype(dtype).itemsize  # type: ignore[call-overload, no-any-return]
     except TypeError:
         raise TargetError(
-            f"{dtype!r} is no element type",
+            f"{dtype!r} is not an element type",
             expected="MLIR's name of one, such as f32, or a NumPy dtype",
         ) from None
 
@@ -342,7 +342,8 @@ def vector_registers(architecture: str, features: frozenset[str]) -> int:
 def _check_note(name: object, value: object) -> None:
     if not isinstance(name, str) or not _NOTE_NAME.fullmatch(name):
         raise TargetError(
-            f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
+            f"{name!r} cannot name a note",
+            expected="an owner and a subject, such as `fusion.tile_bytes`",
         )
     is_tuple = isinstance(value, tuple) and all(type(item) is int for item in value)
     if not is_tuple and type(value) not in _KINDS[:-1]:

@@ -49,7 +49,7 @@ class Level:
 
     Attributes:
         name: `L1`, `L2`, ..., and `memory` for the last.
-        size: in bytes, of what one core finds there; 0 for memory, which has no bound.
+        size: bytes that one core finds there; 0 for memory, which has no bound.
         read: bytes a second that one core reads from it.
         write: bytes a second that one core writes to it.
         shared: bytes a second that all cores together read from it.
@@ -96,7 +96,7 @@ class Figures:
         threads: the number of threads that can run at once.
 
     Raises:
-        TargetError: a figure is missing, or is no positive number.
+        TargetError: a figure is missing, or is not a positive number.
     """
 
     source: str

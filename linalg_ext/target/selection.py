@@ -118,7 +118,7 @@ def leave_note(name: str, value: NoteValue | None) -> None:
     if target is None and not _scopes.get():
         raise TargetError(
             f"the note {name} is left outside all `using` blocks",
-            hint='with lx.target.using("host"): around what leaves notes and what reads them',
+            hint='with lx.target.using("host"): around the passes that leave and read notes',
         )
     noted = (target or host()).with_note(name, value)
     _in_force.set(None if noted == host() else noted)

@@ -1,6 +1,6 @@
 """Descriptions of machines as plain data, in files, and in upstream's DLTI dialect.
 
-lx.target.calibrate()                               # measures, and keeps what it found
+lx.target.calibrate()                               # measures, and keeps the figures
 lx.target.save(lx.target.calibrate(), "server.json")
 with lx.target.using(lx.target.load("server.json")):    # on another machine
     ...
@@ -51,7 +51,7 @@ def figures(target: Target | str | None = None) -> Figures:
     """
     chosen = named(target) if isinstance(target, str) else target or current()
     if not isinstance(chosen, Target):
-        raise TargetError(f"{chosen!r} is no target", expected="a name, or a description")
+        raise TargetError(f"{chosen!r} is not a target", expected="a name, or a description")
     if chosen.figures is not None:
         return chosen.figures
     is_here = replace(chosen, notes=()) == host()
@@ -114,7 +114,7 @@ def load(path: str | PathLike[str]) -> Target:
     """Return the description in a file.
 
     Raises:
-        TargetError: it cannot be read, is no JSON, or lacks a field; names the file.
+        TargetError: it cannot be read, is not JSON, or lacks a field; names the file.
     """
     try:
         content = Path(path).read_bytes()
@@ -127,7 +127,7 @@ def _described(content: bytes, where: str) -> Target:
     try:
         data = json.loads(content)
     except ValueError as error:
-        raise TargetError(f"{where} is no JSON: {error}") from None
+        raise TargetError(f"{where} is not JSON: {error}") from None
     try:
         return from_data(data)
     except TargetError as error:

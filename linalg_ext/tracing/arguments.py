@@ -110,31 +110,31 @@ class Binding:
             positional = tuple(value for name, value in values.items() if name.isdecimal())
             return positional, {name: v for name, v in values.items() if not name.isdecimal()}
         order = {name: values[name] for name in signature.parameters if name in values}
-        again = inspect.BoundArguments(signature, cast(Any, order))
-        return again.args, again.kwargs
+        ordered = inspect.BoundArguments(signature, cast(Any, order))
+        return ordered.args, ordered.kwargs
 
     def exactly(self, names: Sequence[str]) -> Binding:
         """Return the same of these parameters alone, all of which are needed."""
         if self.signature is None:
             return self
-        kept = [
+        kept_names = [
             parameter.replace(default=parameter.empty, annotation=parameter.empty)
             for name, parameter in self.signature.parameters.items()
             if name in names
         ]
-        return Binding(self._function, inspect.Signature(kept))
+        return Binding(self._function, inspect.Signature(kept_names))
 
     def in_order(
         self, count: int, names: Sequence[str], values: Mapping[str, Expected | None]
     ) -> list[Expected | None]:
-        """Return what native code expects of the arguments of a call, positional ones first.
+        """Return the types that native code expects of a call's arguments, positional ones first.
 
         Args:
             count, names: of the call.
             values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
-            What each argument must be; None if unknown.
+            The type of each argument; None if unknown.
         """
         numbers = {name: count + at for at, name in enumerate(names)}
         expectations: list[Expected | None] = [None] * (count + len(names))

@@ -1,8 +1,8 @@
 """Calls on traced values as they come in, and the memory that NumPy's arrays would share.
 
 Calls on numbers that are known are NumPy's. Results go into their `out=`. A part of an array and
-another shape of it are views: to write into them writes into the array. What else a function gives
-is an array by itself, though it may be recorded as a view.
+another shape of it are views: to write into them writes into the array. Every other result is an
+array by itself, though it may be recorded as a view.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.compiler.tuning import Tuning
-from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.errors import ArgumentError, caller_location, counted
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.ir.context import new_context
@@ -77,7 +77,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
     their blocks.
 
     Attributes:
-        options: what `jit` was told.
+        options: the options of `jit`.
     """
 
     __name__: str
@@ -128,7 +128,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         Inside another traced function it is traced along, as a plain function would be.
 
         Raises:
-            ArgumentError: an argument is no array, or the function does what cannot be traced.
+            ArgumentError: an argument is not an array, or the function cannot be traced.
             ShapeError: open sizes of the arguments do not agree; names the arguments and axes.
         """
         libraries = in_force()
@@ -248,11 +248,11 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             call: the arguments.
             recording: an earlier trace for them. Where the function did something else in the trace
                 that the kernel is of, as globals have changed, the recording is compiled by itself.
-            tune: as of `linalg_ext.compile`; None for what `jit` was told.
+            tune: as of `linalg_ext.compile`; None for the option of `jit`.
         """
         tuning = self._tuning if tune is None else Tuning.of(tune)
-        asked = () if tuning == self._tuning else (tuning,)
-        key = (override(), in_force(), asked, call.key)
+        tuning_key = () if tuning == self._tuning else (tuning,)
+        key = (override(), in_force(), tuning_key, call.key)
         kernel = self._compiled.get(key)
         if _serves(kernel, recording):
             return kernel
@@ -315,7 +315,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         return tuple(compiled.kernel for compiled in self._compiled.values())
 
     def __repr__(self) -> str:
-        return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+        return f"<jit {self.__name__}, {counted(len(self._compiled), 'kernel')}>"
 
 
 def _serves(kernel: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
@@ -398,16 +398,16 @@ def jit(
         @lx.jit(tune=True)
         def measured(x, w): ...
 
-    Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
-    they do, and so do ops of `lx.ops` and of your own. Arrays that the function makes, by
+    Inside, arrays are traced values: NumPy's functions, operators, methods and indexing are
+    recorded, and so are ops of `lx.ops` and of your own. Arrays that the function makes, by
     `np.zeros` or as copies, may be written into; its arguments may not. Decompositions, Fourier
     transforms and their kin are NumPy's own, which the kernel calls: see the page "NumPy under
-    jit". What is not covered raises.
+    jit". A function that is not covered raises.
 
     The function itself runs once for each set of shapes, when it is recorded. Arrays and numbers
     that come to it from outside, as globals, from closures or from `self`, are constants of the
-    kernel: what is assigned to them, or written into them, later is not seen. Pass what changes in
-    as an argument; a dataclass of arrays may be one, and so may `self` be if it is such.
+    kernel: later assignments to them, or writes into them, are not seen. Pass changing values as
+    arguments; a dataclass of arrays may be one, and so may `self` be if it is such.
 
         scale = np.ones(3)
         shifted = lx.jit(lambda x: x * scale)            # keeps the scale of the first call
@@ -421,15 +421,15 @@ def jit(
     Args:
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and
             dataclasses of these, and gives such; left out, `jit` is a decorator with options.
-        static_argnames: parameters that are no arrays: values with a hash, for each of which the
+        static_argnames: parameters that are not arrays: values with a hash, for each of which the
             function is traced again. A parameter that is annotated as `lx.Static[int]`, or as a
             `Literal`, is static without being named here; so is every argument, and every field of
-            a dataclass, that can be no array: a string, a dtype, a slice, a function.
+            a dataclass, that cannot be an array: a string, a dtype, a slice, a function.
         static_argnums: positions of such parameters.
         dynamic: one kernel for all sizes of 2 or more. Sizes that must agree are checked at each
             call, before native code.
-        signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
-            sizes are made of `lx.Dim`: one kernel, and other arguments raise.
+        signature: the types of the arguments, each a `ShapeDtype` (or a container of them), whose
+            open sizes are made of `lx.Dim`: one kernel, and other arguments raise.
         tune: seconds in which plans are measured at the first call with each set of shapes (True:
             10); the fastest is taken and remembered: see `linalg_ext.compiler.tuning`.
         search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.
@@ -449,7 +449,7 @@ def jit(
             hint=other_libraries.KEYWORDS.get(name, similar),
         )
     tuning = Tuning.of(tune)
-    asked = asked_search(search)
+    chosen_search = asked_search(search)
 
     def wrapped(traced: Callable[..., Any]) -> JitFunction[..., Any]:
         if not callable(traced):
@@ -463,25 +463,25 @@ def jit(
             dynamic=dynamic,
             signature=signature,
             tuning=tuning,
-            search=asked,
+            search=chosen_search,
         )
 
     return wrapped if function is None else wrapped(function)
 
 
-def einsum_compiled(asked: Request, arrays: Sequence[Array]) -> Array:
-    """Return the result of one kernel, as an array; what is asked for can be hashed."""
-    return np.asarray(_function(asked, None)(*arrays))
+def einsum_compiled(request: Request, arrays: Sequence[Array]) -> Array:
+    """Return the result of one kernel, as an array; the static arguments can be hashed."""
+    return np.asarray(_function(request, None)(*arrays))
 
 
-def einsum_tuned(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
+def einsum_tuned(request: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
     """Return the result of the fastest kernel that was found for these shapes and dtypes.
 
     Raises:
-        ArgumentError: what is asked for cannot be the key of a cache: a path as a list, say.
+        ArgumentError: an option cannot be the key of a cache: a path as a list, say.
     """
     try:
-        function = _function(asked, tuning)
+        function = _function(request, tuning)
     except TypeError:
         raise ArgumentError(
             "einsum: tune= with an order of contraction that is a list",
@@ -492,12 +492,12 @@ def einsum_tuned(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuni
 
 
 @lru_cache(maxsize=1024)
-def _function(asked: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
-    return JitFunction(_recorded(asked), tuning=tuning)
+def _function(request: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
+    return JitFunction(_recorded(request), tuning=tuning)
 
 
-def _recorded(asked: Request) -> Callable[..., Any]:
+def _recorded(request: Request) -> Callable[..., Any]:
     def einsum(*operands: Any) -> Any:
-        return einsum_on_traced(asked, list(operands))
+        return einsum_on_traced(request, list(operands))
 
     return einsum

@@ -149,7 +149,7 @@ def computed(
     result = function(*revealed(tuple(arguments)), **revealed(dict(keywords)))
     owned = [leaf for leaf in leaves_of([arguments, keywords]) if isinstance(leaf, Known)]
 
-    def again(number: int, at: int, base: Traced) -> Traced:
+    def repeated(number: int, at: int, base: Traced) -> Traced:
         positional = (*arguments[:at], base, *arguments[at + 1 :])
         return cast(Traced, leaves_of(function(*positional, **keywords))[number])
 
@@ -161,7 +161,7 @@ def computed(
                 return base
         for at, base in enumerate(arguments):
             if isinstance(base, Known) and np.may_share_memory(leaf, base.host):
-                return Known(leaf, base, View(partial(again, number, at), None))
+                return Known(leaf, base, View(partial(repeated, number, at), None))
         return wrapped(leaf)
 
     numbered = iter(enumerate(leaves_of(result)))
@@ -220,7 +220,9 @@ _OF_SIZES: Mapping[str, Callable[..., Traced]] = {
     "asfortranarray": _as_array,
     "ascontiguousarray": _in_rows,
 }
-"""Functions that ask no argument what to do: their records of traced values and open sizes."""
+"""Functions that do not dispatch on their arguments: their records of traced values and open
+sizes.
+"""
 
 _OTHERS = ("zeros_like", "ones_like", "empty_like", "full_like", "copy", "linspace")
 
@@ -245,8 +247,10 @@ def _replacement(original: Any) -> Any:
         if not is_known(arguments, keywords):
             if recorded is None:
                 return original(*arguments, **keywords)
-            kept = {k: v for k, v in keywords.items() if k not in ("order", "like", "device")}
-            return hooks.facade("tracing").on_made(recorded, arguments, kept)
+            kept_keywords = {
+                k: v for k, v in keywords.items() if k not in ("order", "like", "device")
+            }
+            return hooks.facade("tracing").on_made(recorded, arguments, kept_keywords)
         first = arguments[0] if arguments else None
         if original.__name__.startswith("as") and isinstance(first, Known):
             return computed(original, arguments, keywords)

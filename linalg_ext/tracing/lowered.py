@@ -162,10 +162,10 @@ class Compiled:
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
     ) -> Any:
-        """Run it, on the arguments that are no static ones; `threads` as of `Kernel`.
+        """Run it on the arguments that are not static; `threads` as of `Kernel`.
 
         Raises:
-            ArgumentError: of the kind that tells how an argument differs from what was traced.
+            ArgumentError: of the kind that tells how an argument differs from the traced one.
         """
         leaves: Sequence[Any] = arguments
         is_plain = not named and len(arguments) == self._positional
@@ -281,8 +281,9 @@ class Compiled:
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
         """Write the kernel to a folder that can be shipped: see `Kernel.export`.
 
-        What is shipped takes the arrays of the arguments in order, and gives those of the results:
-        containers are left behind. Sizes that are open are checked by the code itself then.
+        The shipped function takes the arrays of the arguments in order, and gives those of the
+        results: containers are left behind. Sizes that are open are checked by the code itself
+        then.
 
         Raises:
             ExportError: as of `Kernel.export`; or sizes are open and the module is too large to

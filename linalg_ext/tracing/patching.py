@@ -1,8 +1,9 @@
 """Functions of modules, replaced while a function is recorded; random numbers and clocks refused.
 
-What a function draws while it is recorded is a constant of its kernel, the same at every call.
-Functions of `numpy.random`, `random` and `time` say so in place of an answer, in the thread that
-records and there alone; of generators that the function refers to, the state must stay as it is.
+A number that a function draws while it is recorded is a constant of its kernel, the same at every
+call. Functions of `numpy.random`, `random` and `time` say so in place of an answer, in the thread
+that records and there alone; of generators that the function refers to, the state must stay as it
+is.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from linalg_ext.tracing.values.trace import running
 from linalg_ext.utils.locks import Lock
 
 Place = tuple[Any, str, Callable[[Any], Any]]
-"""A module, a name in it, and what makes the replacement of the original."""
+"""A module, a name in it, and the function that makes the replacement of the original."""
 
 
 class Replacements:

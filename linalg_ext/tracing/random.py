@@ -50,7 +50,7 @@ _MANTISSAS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
 def _by_kernel(*static: str) -> Callable[[_F], _F]:
-    """Run a function by a kernel outside of a trace, where some parameters are no arrays."""
+    """Run a function by a kernel outside of a trace, where some parameters are not arrays."""
 
     def decorate(function: _F) -> _F:
         jitted = JitFunction(function, static_argnames=static)

@@ -1,9 +1,9 @@
 """Modules that are loaded when used: facades of higher rooms, lazy names, all files of a package.
 
 The language has ops and no MLIR, and yet a call of an op on arrays must reach the compiler. So a
-room above has a file of functions for those below, its facade, which imports what it needs when a
-function is called. `docs/design.md` lists the facades, under Hooks. One of them draws objects in
-notebooks and terminals.
+room above has a file of functions for those below, its facade, which imports the modules it needs
+when a function is called. `docs/design.md` lists the facades, under Hooks. One of them draws
+objects in notebooks and terminals.
 """
 
 from __future__ import annotations

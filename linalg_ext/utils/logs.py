@@ -1,11 +1,10 @@
 """Log messages of the library, through Python's `logging`.
 
-    linalg_ext.compile     what was compiled, and how long each stage took (info)
-    linalg_ext.cache       what was found on disk (info), kept there, or not found (debug)
-    linalg_ext.tuning      what measuring found (info), each plan that was measured (debug)
-    linalg_ext.fallbacks   what takes a slower way, and why: an op that is left to loops over
-                           scalars, one that is left to PyTorch, an einsum that is left to NumPy
-                           (info)
+    linalg_ext.compile     compiled functions, and the time of each stage (info)
+    linalg_ext.cache       entries found on disk (info), kept there, or not found (debug)
+    linalg_ext.tuning      the plan that was chosen (info), each plan that was measured (debug)
+    linalg_ext.fallbacks   ops that take a slower way, with reasons: one that is left to loops over
+                           scalars or to PyTorch, an einsum that is left to NumPy (info)
 
 Nothing is shown by default. A program chooses with `logging.getLogger("linalg_ext")`, as for any
 library. Without a line of code, the variable `LINALG_EXT_LOG` directs the messages to standard

@@ -76,7 +76,9 @@ class AliasFinder(_Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the real module, and keep what the import system is about to overwrite."""
+        """Return the real module, and keep the attributes that the import system is about to
+        overwrite.
+        """
         module = import_module(str(spec.origin))
         spec.loader_state = {
             name: getattr(module, name)

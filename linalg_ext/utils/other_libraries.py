@@ -1,4 +1,4 @@
-"""Names that users of other libraries reach for, with what serves in their place.
+"""Names that users of other libraries reach for, with their counterparts here.
 
 An attribute or a keyword that is not here ends in an error anyhow; its hint is better than a list
 of all names where the name is one of NumPy's, Numba's, JAX's, PyTorch's, MLIR's or xDSL's.

@@ -130,7 +130,7 @@ def test_what_kills_its_process_is_told(file: str, capsys: pytest.CaptureFixture
         (["twice.mlir", "--inputs", "x.npz"], 1, "x.npz"),
         (["twice.mlir", "--inputs", "twice.mlir"], 1, "twice.mlir cannot be read"),
         (["open.mlir", "--measure"], 1, "leaves sizes open"),
-        (["x.npz"], 1, "x.npz is no text"),
+        (["x.npz"], 1, "x.npz is not text"),
         (["."], 1, "has no file kernel.json"),
         ([".", "--entry", "f"], 1, "--entry and the folder of a kernel"),
         ([".", "-O", "2"], 1, "-O and the folder of a kernel"),

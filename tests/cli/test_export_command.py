@@ -48,7 +48,7 @@ def test_what_is_there_is_not_overwritten(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", file, "-o", str(tmp_path)]) == 1
-    assert "is there already, and is no exported kernel" in capsys.readouterr().err
+    assert "is there already, and is not an exported kernel" in capsys.readouterr().err
     assert main(["export", file, "-o", str(tmp_path / "x"), "--target", "z80"]) == 1
     assert "z80" in capsys.readouterr().err
     assert main(["export", file]) == 2

@@ -94,7 +94,7 @@ def test_mistakes(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "takes 2 arguments, got 0" in fails([file, "-e", "first"], capsys)
     assert "takes 2 arguments, got 1" in fails([file, "-e", "first", "-i", str(inputs)], capsys)
     np.savez(inputs, np.ones(2), np.ones(2))
-    assert "got dtype float64" in fails([file, "-e", "first", "-i", str(inputs)], capsys)
+    assert "has dtype float64" in fails([file, "-e", "first", "-i", str(inputs)], capsys)
     assert "No such file" in fails([str(tmp_path / "none.mlir")], capsys)
     assert "No such file" in fails([file, "-i", str(tmp_path / "none.npz")], capsys)
 
@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_looked_for_in_the_file(
     np.savez(inputs, np.ones(3), np.ones(3))
     assert main(["run", file, "--entry", "first", "-i", str(inputs)]) == 1
     said = capsys.readouterr().err
-    assert "got dtype float64" in said
+    assert "has dtype float64" in said
     assert str(inputs) in said
     assert "line" not in said
 

@@ -139,7 +139,7 @@ WRONG = {
     ),
     "relative": ("from ..lang import *\n", ["imports upstream's OpDSL, ..lang", "line 1:", CURE]),
     "relative name": ("from .. import lang\n", ["OpDSL, ..lang", "line 1:", CURE]),
-    "syntax": ("x = 1\ndef f(:\n", ["is no Python", "x.py, line 2, column 7"]),
+    "syntax": ("x = 1\ndef f(:\n", ["is not Python", "x.py, line 2, column 7"]),
     "no import line": (
         OP + "    C[D.m] += A[D.m, D.n]\n",
         ["NameError: name 'structured_op' is not defined", "begin the file with"],

@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 def test_an_op_that_reads_its_output_needs_init() -> None:
     a, init = random(4), random(4)
     np.testing.assert_array_equal(decay(a, init=init), init * 0.5 + a)
-    with pytest.raises(ArgumentError, match=r"reads what C was before the op(.|\n)*init="):
+    with pytest.raises(ArgumentError, match=r"reads C as it was before the op(.|\n)*init="):
         decay(a)
 
 
@@ -69,7 +69,7 @@ GOOD = (random(4, 3), random(3, 2))
             "A is a list, which makes",
         ),
         (lambda a, b: matmul_plus(np.ma.array(a), b), ArgumentError, "masked(.|\n)*filled"),
-        (lambda a, b: matmul_plus(a, b, dtype="double-double"), DTypeError, "is no dtype"),
+        (lambda a, b: matmul_plus(a, b, dtype="double-double"), DTypeError, "is not a dtype"),
         (
             lambda a, b: matmul_plus(a.astype(np.longdouble), b),
             DTypeError,

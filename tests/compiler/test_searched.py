@@ -64,7 +64,7 @@ def test_tiles_that_gain_are_taken() -> None:
     with lx.threads.using(1):
         decisions = sums.explain(x, w).decisions
     (group,) = (each for each in decisions if isinstance(each, ChosenGroup))
-    assert group.asked[0].startswith("tiling = ")
+    assert group.annotations[0].startswith("tiling = ")
     np.testing.assert_allclose(sums(x, w), np.exp(x @ w).sum(axis=-1), rtol=1e-5)
 
 

@@ -71,8 +71,8 @@ def test_the_key_tells_calls_apart() -> None:
     ("values", "words"),
     [
         ({"strides": [1]}, "attribute strides cannot be [1]"),
-        ({"strides": [1.0, 1.0]}, "2 integer(s) for (SH, SW)"),
-        ({"strides": "11"}, "2 integer(s)"),
+        ({"strides": [1.0, 1.0]}, "2 integers for (SH, SW)"),
+        ({"strides": "11"}, "2 integers"),
         ({"strides": True}, "cannot be True"),
         ({"strides": None}, "cannot be None"),
         ({"strides": 0}, "[0, 0] is not positive"),

@@ -70,9 +70,9 @@ def test_a_map_beyond_sugar_has_none(indices: str) -> None:
 @pytest.mark.parametrize(
     ("sugar", "message"),
     [
-        (Sugar((0, 0)), "no permutation of its 2"),
-        (Sugar((0,)), "no permutation of its 2"),
-        (Sugar((1, 2)), "no permutation of its 2"),
+        (Sugar((0, 0)), "not a permutation of its 2"),
+        (Sugar((0,)), "not a permutation of its 2"),
+        (Sugar((1, 2)), "not a permutation of its 2"),
         (Sugar(broadcast=(2,)), "adds dimension 2"),
         (Sugar(broadcast=(-1,)), "adds dimension -1"),
         (Sugar(broadcast=(1, 1)), "twice"),

@@ -105,7 +105,7 @@ func.func @f(%x: {X}, %m: memref<4xf32>) -> {X} {{
 }}"""
 
 WRONG: dict[str, tuple[Callable[[str], str], str]] = {
-    "a label that is no text": (lambda t: t.replace('"l"', "7"), "label = 7 : i64.*a text"),
+    "a label that is not text": (lambda t: t.replace('"l"', "7"), "label = 7 : i64.*a text"),
     "a negative tile": (
         lambda t: t.replace('label = "l"', "tiling = array<i64: 4, -1>"),
         r"tiling = \[4, -1\].*0 for a dimension",
@@ -125,7 +125,7 @@ WRONG: dict[str, tuple[Callable[[str], str], str]] = {
             f"(%s) {{operandSegmentSizes = {TAKEN}}} : ({X})",
             f"() {{operandSegmentSizes = {NONE}}} : ()",
         ),
-        r"gives 0 value\(s\) for 1 destination",
+        r"gives 0 values for 1 destination",
     ),
     "an argument of another type": (
         lambda t: t.replace(f"(%a: {X}, %o: {X})", f"(%o: {X}, %a: tensor<4xf64>)").replace(
@@ -166,7 +166,7 @@ def test_a_group_yield_belongs_in_a_group() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"outs": []}, r"1 value\(s\) for 0 destination"),
+        ({"outs": []}, r"1 value for 0 destination"),
         ({"tiling": (-1,)}, "tiling"),
         ({"count": 65}, "65 inputs and 1 destinations.*64 and 16 at most"),
     ],

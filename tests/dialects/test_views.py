@@ -27,7 +27,7 @@ MISTAKES: list[tuple[Callable[[Values], object], str]] = [
     (lambda v: ext.tile(v[0], [0, 0], [4]), r"tile: sizes are \[4\]"),
     (lambda v: ext.tile(v[0], [0, 0], [4, 0]), r"tile: sizes are \[4, 0\]"),
     (lambda v: ext.tile(v[0], [0, -1], [4, 4]), "tile: index -1"),
-    (lambda v: ext.tile(v[0], 3, [4, 4]), "tile: 3 is no list"),  # type: ignore[arg-type]
+    (lambda v: ext.tile(v[0], 3, [4, 4]), "tile: 3 is not a list"),  # type: ignore[arg-type]
     (lambda v: ext.tile(v[2], [0, 0], [4, 4]), "tile: operand is of type tensor<6x9xf32>"),
     (lambda v: ext.slice(v[0], [0]), "slice: .* with 0 ranges and 1 indices"),
     (lambda v: ext.slice(v[0], [0, v[3]]), "slice: an index is of type i32"),

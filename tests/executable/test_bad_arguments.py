@@ -63,7 +63,7 @@ BAD_INPUTS = {
         errors.ShapeError,
         r"\(2, 4\).*expected shape \(2, 3\)",
     ),
-    "too small": (np.zeros((1, 3), np.float32), errors.ShapeError, r"got shape \(1, 3\)"),
+    "too small": (np.zeros((1, 3), np.float32), errors.ShapeError, r"has shape \(1, 3\)"),
     "dtype": (np.zeros((2, 3)), errors.DTypeError, r"float64.*expected float32.*astype"),
     "big-endian": (good().astype(">f4"), errors.DTypeError, "big-endian.*newbyteorder"),
     "object": (good().astype(object), errors.DTypeError, "dtype object.*convert it"),
@@ -71,12 +71,12 @@ BAD_INPUTS = {
     "string": (np.full((2, 3), "1.0"), errors.DTypeError, "<U3.*expected float32"),
     "datetime": (np.zeros((2, 3), "M8[s]"), errors.DTypeError, "datetime64.*np.int64"),
     "masked": (np.ma.masked_array(good(), good() > 2), errors.ArgumentError, "masked.*filled"),
-    "None": (None, errors.ArgumentError, "got a NoneType.*expected a NumPy array"),
-    "text": ("hello", errors.ArgumentError, "got a str"),
-    "set": ({1.0}, errors.ArgumentError, "got a set"),
+    "None": (None, errors.ArgumentError, "is a NoneType.*expected a NumPy array"),
+    "text": ("hello", errors.ArgumentError, "is a str"),
+    "set": ({1.0}, errors.ArgumentError, "is a set"),
     "ragged list": ([[1.0, 2.0, 3.0], [4.0]], errors.ShapeError, "makes no array"),
     "list of text": ([["a"] * 3] * 2, errors.DTypeError, "in a list"),
-    "complex list": ([[1j] * 3] * 2, errors.DTypeError, "got a Python complex"),
+    "complex list": ([[1j] * 3] * 2, errors.DTypeError, "is a Python complex"),
     "Python number": (1.0, errors.ShapeError, "rank 0"),
 }
 
@@ -153,17 +153,17 @@ def test_two_outs_may_not_overlap() -> None:
 
 BAD_SCALARS = {
     "below any integer": ((0.0, 0, -(1 << 63) - 1, True), errors.DTypeError, "integer -92.*int64"),
-    "float for int": ((0.0, 1.5, 0, True), errors.DTypeError, "argument 1 .i8. got a Python float"),
+    "float for int": ((0.0, 1.5, 0, True), errors.DTypeError, "argument 1 .i8. is a Python float"),
     "out of range": ((0.0, 256, 0, True), errors.DTypeError, "integer 256.*-128 to 127.*0 to 255"),
     "negative": ((0.0, -129, 0, True), errors.DTypeError, "integer -129"),
     "huge": ((0.0, 1 << 200, 0, True), errors.DTypeError, "argument 1"),
-    "int for bool": ((0.0, 0, 0, 1), errors.DTypeError, "argument 3 .i1. got a Python int"),
+    "int for bool": ((0.0, 0, 0, 1), errors.DTypeError, "argument 3 .i1. is a Python int"),
     "wrong NumPy": ((np.float64(0), 0, 0, True), errors.DTypeError, "argument 0 .f32..*float64"),
     "array": ((np.zeros(1, np.float32), 0, 0, True), errors.ShapeError, "array.item"),
-    "text": (("0", 0, 0, True), errors.ArgumentError, "got a str"),
-    "None": ((None, 0, 0, True), errors.ArgumentError, "got a NoneType"),
+    "text": (("0", 0, 0, True), errors.ArgumentError, "is a str"),
+    "None": ((None, 0, 0, True), errors.ArgumentError, "is a NoneType"),
     "masked": ((np.ma.masked, 0, 0, True), errors.ArgumentError, "masked"),
-    "complex": ((1j, 0, 0, True), errors.DTypeError, "got a Python complex"),
+    "complex": ((1j, 0, 0, True), errors.DTypeError, "is a Python complex"),
 }
 
 
@@ -188,7 +188,7 @@ BAD_MEMORY: dict[str, Any] = {
     "read-only": (lambda: np.broadcast_to(good(), (2, 3)), errors.LayoutError, "read-only"),
     "Fortran": (lambda: np.asfortranarray(good()), errors.LayoutError, "row-major.*ascontiguous"),
     "field view": (field_view, errors.LayoutError, "not aligned|strides"),
-    "list": (lambda: good().tolist(), errors.ArgumentError, "got a list.*may write"),
+    "list": (lambda: good().tolist(), errors.ArgumentError, "is a list.*may write"),
     "small": (lambda: np.zeros((2, 2), np.float32), errors.ShapeError, r"\(2, 2\)"),
     "dtype": (lambda: np.zeros((2, 3)), errors.DTypeError, "float64"),
 }

@@ -60,5 +60,5 @@ def _all(nests: tuple[lx.explain.Nest, ...]) -> list[lx.explain.Nest]:
 
 
 def test_what_has_no_loops_is_refused_by_its_name() -> None:
-    with pytest.raises(ArgumentTypeError, match="int is no kernel of this process"):
+    with pytest.raises(ArgumentTypeError, match="int is not a kernel of this process"):
         lx.explain.loop_nests(3)

@@ -121,9 +121,9 @@ def test_empty_shapes_and_functions_without_ops_have_pages() -> None:
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
     kernel = lx.compile(TEXT)
-    with pytest.raises(ArgumentTypeError, match="str is no kernel of this process"):
+    with pytest.raises(ArgumentTypeError, match="str is not a kernel of this process"):
         lx.explain.page("f")
-    with pytest.raises(ArgumentTypeError, match="IsolatedKernel is no kernel"):
+    with pytest.raises(ArgumentTypeError, match="IsolatedKernel is not a kernel"):
         lx.explain.page(lx.compile(TEXT, isolated=True))
     with pytest.raises(ArgumentError):
         lx.explain.page(kernel, threads=0)

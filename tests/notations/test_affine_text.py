@@ -67,7 +67,7 @@ def test_mlir_reads_the_same(text: str) -> None:
         ("(d0) -> (d0)", "cannot have `(`", 1),
         ("affine_map<(d0) -> (d1)>", "d1 is not declared", 21),
         ("affine_map<(d0, d0) -> (d0)>", "declared twice", 17),
-        ("affine_map<(d0, 1) -> (d0)>", "'1' is no name", 17),
+        ("affine_map<(d0, 1) -> (d0)>", "'1' is not a name", 17),
         ("affine_map<(d0) -> (d0 +)>", "cannot have `)`", 25),
         ("affine_map<(d0) -> (d0", "cannot have the end", 23),
         ("affine_map<(d0) -> (d0)> x", "expected the end of the map", 26),

@@ -101,7 +101,7 @@ WRONG = {
         "metadata.docs",
     ),
     "field twice": ("  doc: A sliding sum.", "  name: pool", "given twice", "metadata.name"),
-    "name with a space": ("name: pool", "name: my pool", "is no name", "metadata.name"),
+    "name with a space": ("name: pool", "name: my pool", "is not a name", "metadata.name"),
     "empty name": ("name: pool", "name: ''", "is empty", "metadata.name"),
     "args is a mapping": (
         "iterator_types:\n  - parallel\n  - reduction",
@@ -133,7 +133,7 @@ WRONG = {
         "the map of a shape has dimensions",
         "structured_op.args[1].shape_map",
     ),
-    "shape that is no map": (
+    "shape that is not a map": (
         "affine_map<()[s0, s1, s2, s3] -> (s2)>",
         "(s1)",
         "an affine map cannot have `(` here",
@@ -160,13 +160,13 @@ WRONG = {
     "a dimension too many": (
         "affine_map<(d0, d1)[s0, s1, s2, s3] -> (d1)>",
         "affine_map<(d0, d1, d2)[s0, s1, s2, s3] -> (d1)>",
-        "has 3 dimension(s)",
+        "has 3 dimensions",
         "structured_op.indexing_maps.static_indexing_maps[1]",
     ),
     "iterator type": (
         "  - reduction",
         "  - window",
-        "`window`, which is no iterator type",
+        "`window`, which is not an iterator type",
         "structured_op.iterator_types[1]",
     ),
     "wrong iterator type": (
@@ -178,13 +178,13 @@ WRONG = {
     "no reduction": (
         "fn_name: add",
         "fn_name: sub",
-        "its value is no reduction",
+        "its value is not a reduction",
         "structured_op.assignments[0]",
     ),
     "function beyond upstream's": (
         "fn_name: add",
         "fn_name: xor",
-        "no binary function of upstream's format",
+        "not a binary function of upstream's format",
         "structured_op.assignments[0].value.scalar_fn.fn_name",
     ),
     "kind of function": (
@@ -196,7 +196,7 @@ WRONG = {
     "arity": (
         "kind: binary\n        fn_name: add",
         "kind: unary\n        fn_name: exp",
-        "exp got 2 operand(s)",
+        "exp got 2 operands",
         "structured_op.assignments[0].value.scalar_fn.operands",
     ),
     "cast without a type": (
@@ -232,13 +232,13 @@ WRONG = {
     "unknown operand": (
         "scalar_arg: I\n",
         "scalar_arg: X\n",
-        "is no tensor or scalar operand",
+        "is not a tensor or scalar operand",
         "operands[0].scalar_arg",
     ),
     "attribute as an operand": (
         "scalar_arg: I\n",
         "scalar_arg: strides\n",
-        "is no tensor or scalar operand",
+        "is not a tensor or scalar operand",
         "operands[0].scalar_arg",
     ),
     "two forms": (
@@ -253,16 +253,16 @@ WRONG = {
         "the op has no dimension 2",
         "scalar_index",
     ),
-    "position that is no number": (
+    "position that is not a number": (
         "scalar_arg: I\n",
         "scalar_index: d0\n",
-        "is no integer",
+        "is not an integer",
         "scalar_index",
     ),
     "constant without a type": (
         "scalar_arg: I\n",
         "scalar_const: 2.5\n",
-        "`2.5` is no constant",
+        "`2.5` is not a constant",
         "scalar_const",
     ),
     "constant out of range": (
@@ -274,19 +274,19 @@ WRONG = {
     "assignment to an input": (
         "    arg: O\n",
         "    arg: I\n",
-        "`I`, which is no output",
+        "`I`, which is not an output",
         "structured_op.assignments[0].arg",
     ),
     "defaults that are too many": (
         "-> (s1)>\n    default_indices:\n    - 1\n",
         "-> (s1)>\n    default_indices:\n    - 1\n    - 1\n",
-        "strides has 2 default(s)",
+        "strides has 2 defaults",
         "structured_op.args[3]",
     ),
     "default function": (
         "default_fn: cast_signed",
         "default_fn: exp",
-        "no type function of upstream's format",
+        "not a type function of upstream's format",
         "structured_op.args[5].default_fn",
     ),
     "an operand twice": ("name: K\n", "name: I\n", "operand I is declared twice", ""),

@@ -137,8 +137,8 @@ def test_sugar_is_numpys_explicit_broadcasting(
         (lambda: ops.add(X, Y, broadcast_x=[1, 1]), ArgumentError, "lhs spans 3 dimension"),
         (lambda: ops.add(X, Y, broadcast_q=[1]), ArityError, "no operand 'q'"),
         (lambda: ops.add(X, Y, broadcast_x=[1], broadcast_a=[1]), ArgumentError, "said twice"),
-        (lambda: ops.matmul(A, B, permutation_a=[0, 0]), ArgumentError, "no permutation"),
-        (lambda: ops.matmul(A, B, permutation_a=[0]), ArgumentError, "no permutation"),
+        (lambda: ops.matmul(A, B, permutation_a=[0, 0]), ArgumentError, "not a permutation"),
+        (lambda: ops.matmul(A, B, permutation_a=[0]), ArgumentError, "not a permutation"),
         (lambda: ops.matmul(A, B, permutation_a="x"), ArgumentError, "a list of integers"),
         (lambda: ops.matmul(A, B, map_a="(m, n, k) -> (k, n)"), ArgumentError, "has the index n"),
         (lambda: ops.matmul(A, B, map_a="(m, n) -> (n)"), ArgumentError, "of 2 dimension"),
@@ -150,12 +150,12 @@ def test_sugar_is_numpys_explicit_broadcasting(
             "both the map and the permutation",
         ),
         (lambda: ops.add(P, P, transpose_a=True), ArgumentError, "says nothing of 3 dimension"),
-        (lambda: ops.fill(1.0, permutation_a=[0]), ArgumentError, "is no tensor"),
+        (lambda: ops.fill(1.0, permutation_a=[0]), ArgumentError, "is not a tensor"),
         (lambda: ops.matmul(A, B, transpose_a=True, compute_type="foo"), ArgumentError, "foo"),
         (
             lambda: ops.add(P, Q, permutation_a=[0, 2, 1], map_b="(i, j, k) -> (j, k, i)"),
             ShapeError,
-            r"inverse of what fits: say map_rhs = \(d0, d1, d2\) -> \(d2, d0, d1\)",
+            r"inverse of the permutation that fits: say map_rhs = \(d0, d1, d2\) -> \(d2, d0, d1\)",
         ),
         (
             lambda: ops.add(P, Q, permutation_a=[0, 2, 1], permutation_b=[2, 0, 1]),
@@ -225,7 +225,7 @@ def test_a_compute_type_is_noted_on_the_op() -> None:
         "tensor<5x7xf32>",
     )
     assert "linalg_ext.compute_type = f64" in text
-    with pytest.raises(ArgumentError, match=r"exp: .* is no compute type"):
+    with pytest.raises(ArgumentError, match=r"exp: .* is not a compute type"):
         built(lambda a: ops.exp(a, compute_type="tensor<2xf32>"), "tensor<5xf32>")
 
 

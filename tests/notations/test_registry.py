@@ -86,7 +86,7 @@ def test_mlir_text_keeps_fixed_sizes_and_named_ops() -> None:
     ("call", "message"),
     [
         (lambda: lx.read("x", "tcc"), "'tcc' is not a notation.*did you mean tc"),
-        (lambda: lx.read("x"), "does not tell its notation"),
+        (lambda: lx.read("x"), "the notation of the text is not given"),
         (lambda: lx.read(Path("x.zzz")), "x.zzz is that of no notation.*\\.mlir, \\.tc"),
         (lambda: lx.read("x", "ods"), "ods is written only.*einsum, mlir"),
         (lambda: lx.read("i->i", "einsum", knd="+*"), "no option 'knd'.*kind"),
@@ -103,8 +103,8 @@ def test_a_wrong_call_names_what_there_is(call: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lx.read(3, "tc"), "3 is no text"),  # type: ignore[arg-type]
-        (lambda: lx.write(3, "tc"), "3 is no op"),
+        (lambda: lx.read(3, "tc"), "3 is not text"),  # type: ignore[arg-type]
+        (lambda: lx.write(3, "tc"), "3 is not an op"),
         (lambda: lx.write(dot, "mlir"), "over the type variable T"),
         (lambda: lx.write(lx.ops.add, "mlir", types="f32"), "at any rank"),
         (lambda: lx.read("func.func @f() { return }", "mlir"), "no structured op"),

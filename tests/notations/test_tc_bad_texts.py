@@ -26,7 +26,7 @@ def _op(body: str, head: str = "A: f32(M, K)", out: str = "C: f32(M)", rest: str
 
 WRONG = {
     "empty": Wrong(" \n", "", ("the text is empty", "begin with `def name(...)`")),
-    "not TC": Wrong("C(m) = A(m);", "C", ("`C` does not belong here", "begin with `def")),
+    "not TC": Wrong("C(m) = A(m);", "C", ("`C` is unexpected here", "begin with `def")),
     "no arrow": Wrong("def f(A: f32(M)) { }", "{", ("write the outputs and their shapes",)),
     "no output": Wrong("def f(A: f32(M)) -> () { C() = A(m); }", "f", ("f has no output",)),
     "no shape": Wrong("def f(A: f32) -> (C: f32()) { }", ")", ("rank 0 has `f32()`",)),
@@ -76,10 +76,10 @@ WRONG = {
     "element type": Wrong(
         _op("C(m) = A(m);", head="A: float(M)"), "float", ("TC does not have", "f32")
     ),
-    "rank": Wrong(_op("C(m) = A(m);"), "A(m)", ("1 index(es)", "rank 2", "`A: f32(...)`")),
+    "rank": Wrong(_op("C(m) = A(m);"), "A(m)", ("1 index,", "rank 2", "`A: f32(...)`")),
     "input assigned": Wrong(_op("A(m, k) = C(m);"), "A(m, k)", ("an input and is assigned", "C")),
-    "target is no tensor": Wrong(_op("std_exp(m) = A(m, 0);"), "std_exp(m)", ("is assigned",)),
-    "target arithmetic": Wrong(_op("C(m + 1) = A(m, 0);"), "m + 1", ("no plain dimension",)),
+    "target is not a tensor": Wrong(_op("std_exp(m) = A(m, 0);"), "std_exp(m)", ("is assigned",)),
+    "target arithmetic": Wrong(_op("C(m + 1) = A(m, 0);"), "m + 1", ("not a plain dimension",)),
     "diagonal": Wrong(
         _op("C(m, m) = A(m, 0);", out="C: f32(M, M)"), "m", ("uses dimension m twice",)
     ),
@@ -92,7 +92,7 @@ WRONG = {
     "more targets": Wrong(
         _op("C(m), D(m) = A(m, 0);", out="C: f32(M), D: f32(M)"),
         "C(m), D(m) = A(m, 0);",
-        ("2 tensor(s) on the left, 1 expression(s)",),
+        ("2 tensors on the left, 1 expression",),
     ),
     "written in two comprehensions": Wrong(
         _op("C(m) = A(m, 0); C(m) = A(m, 0);"), "C(m)", ("output C is written twice",)
@@ -128,7 +128,7 @@ WRONG = {
     "too few operands": Wrong(
         _op("C(m) = std_addf(A(m, 0));"),
         "std_addf(A(m, 0))",
-        ("takes 2 operand(s), not 1", "`std_addf<k>(...)`"),
+        ("takes 2 operands, not 1", "`std_addf<k>(...)`"),
     ),
     "integers to floats": Wrong(
         _op("C(m) = std_addi(A(m, 0), A(m, 0));"), "A(m, 0)", ("applied to f32", "use std_addf")
@@ -153,7 +153,7 @@ WRONG = {
     "operator": Wrong(
         _op("C(m) = A(m, 0) * A(m, 0);"), "A(m, 0) * A(m, 0)", ("write `std_mulf(...)`",)
     ),
-    "name among elements": Wrong(_op("C(m) = std_exp(m);"), "m", ("no element of a tensor",)),
+    "name among elements": Wrong(_op("C(m) = std_exp(m);"), "m", ("not an element of a tensor",)),
     "dropped dimension": Wrong(
         _op("C(m) = A(m, k);"),
         "A(m, k)",
@@ -195,7 +195,7 @@ WRONG = {
     ),
     "tensor in an index": Wrong(_op("C(m) = A(A(m, 0), 0);"), "A(m, 0)", ("inside an index",)),
     "unknown attribute": Wrong(
-        _op("C(m) = A(m * s[1], 0);"), "s[1]", ("s is no attribute of f", "`attr(s: 2xi32)`")
+        _op("C(m) = A(m * s[1], 0);"), "s[1]", ("s is not an attribute of f", "`attr(s: 2xi32)`")
     ),
     "attribute beyond its size": Wrong(
         _op("C(m) = A(m * s[2], 0);", rest="attr(s: 2xi32)"), "s[2]", ("no element [2]", "below 2")
@@ -209,7 +209,7 @@ WRONG = {
     "unused input": Wrong(
         _op("C(m) = std_addf<k>(A(m, k));", head="A: f32(M, K), B: f32(X, Y)"),
         "B",
-        ("its 2 dimension(s) are the reduction dimensions", "of these there are 1: k"),
+        ("its 2 dimensions are the reduction dimensions", "of these there are 1: k"),
     ),
 }
 
@@ -252,5 +252,5 @@ def test_a_caret_stands_in_its_column_after_tabs() -> None:
 
 
 def test_only_a_text_is_read() -> None:
-    with pytest.raises(NotationError, match="is no text"):
+    with pytest.raises(NotationError, match="is not text"):
         tc(3)  # type: ignore[arg-type]

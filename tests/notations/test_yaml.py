@@ -96,7 +96,7 @@ def test_one_operand_by_two_maps() -> None:
 
 
 def test_what_is_no_op_or_has_no_text() -> None:
-    with pytest.raises(NotationError, match=r"(?s)3 is no op.*@structured_op"):
+    with pytest.raises(NotationError, match=r"(?s)3 is not an op.*@structured_op"):
         to_yaml(3)
     with pytest.raises(NotationError, match="no portable text"):
         to_yaml(endless)

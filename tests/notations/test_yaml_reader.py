@@ -26,7 +26,7 @@ from resources import upstream_tool
 def _upstream_ranks() -> Iterator[None]:
     """A few of upstream's ops index their output more often than it has sizes: a warning."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="`.*index", category=UserWarning)
+        warnings.filterwarnings("ignore", message="`.*ind(ex|ices)", category=UserWarning)
         yield
 
 

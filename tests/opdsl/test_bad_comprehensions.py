@@ -72,14 +72,14 @@ def rank_of_an_input():
         C[D.m] += A[D.m]  # here
 
 
-@wrong("C[m, n]", "2 index", "rank 1", "T(M)")
+@wrong("C[m, n]", "2 indices", "rank 1", "T(M)")
 def rank_of_an_output():
     @structured_op
     def op(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):
         C[D.m, D.n] = A[D.m, D.n]  # here
 
 
-@wrong("A[None]", "0 index", "rank 1", "[None] for rank 0")
+@wrong("A[None]", "0 indices", "rank 1", "[None] for rank 0")
 def no_index_for_a_vector():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
@@ -121,7 +121,7 @@ def division_by_zero():
         C[D.m] = A[D.m // 0]  # here
 
 
-@wrong("1.5 is no index", "dimensions (D.m)", "[None] for rank 0")
+@wrong("1.5 is not an index", "dimensions (D.m)", "[None] for rank 0")
 def float_index():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
@@ -135,14 +135,14 @@ def float_in_an_index():
         C[D.m] = A[D.m * 0.5]  # here
 
 
-@wrong("slice(None, None, None) is no index")
+@wrong("slice(None, None, None) is not an index")
 def slice_index():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
         C[D.m] = A[:]  # here
 
 
-@wrong("TensorDef B is no index")
+@wrong("TensorDef B is not an index")
 def tensor_as_an_index():
     @structured_op
     def op(A=TensorDef(T, S.M), B=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
@@ -156,7 +156,7 @@ def missing_index():
         C[D.m] = A + B  # here
 
 
-@wrong("TensorDef B is no operand of `add`", "index the tensor")
+@wrong("TensorDef B is not an operand of `add`", "index the tensor")
 def missing_second_index():
     @structured_op
     def op(A=TensorDef(T, S.M), B=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
@@ -184,8 +184,8 @@ def size_of_a_dimension():
         C[D.m] = A[D.m] / TypeFn.cast_signed(T, size(D.m))  # here
 
 
-@wrong("size(N): N is no symbol of a shape", "S.M")
-def size_that_nobody_has():
+@wrong("size(N): N is neither a symbol of a shape nor an index", "S.M")
+def size_that_no_operand_has():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
         C[D.m] = A[D.m] / TypeFn.cast_signed(T, size(S.N))  # here
@@ -210,14 +210,14 @@ def output_read_by_another():
         W[D.m] = fold[D.n](W[D.m] - V[D.n], init=0)  # here
 
 
-@wrong("the index expression `m` is no operand", "index(D.x)")
+@wrong("the index expression `m` is not an operand", "index(D.x)")
 def dimension_as_a_number():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
         C[D.m] = A[D.m] + D.m  # here
 
 
-@wrong("exp takes 1 operand(s), not 2")
+@wrong("exp takes 1 operand, not 2")
 def wrong_number_of_operands():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
@@ -280,7 +280,7 @@ def arithmetic_on_a_reduction():
         C[None] = ReduceFn.add[D.m](A[D.m]) * 2  # here
 
 
-@wrong("does not say what becomes of dimension n", "ReduceFn.add[D.n]")
+@wrong("neither reads nor reduces dimension n", "ReduceFn.add[D.n]")
 def dimension_of_a_shape_alone():
     @structured_op
     def op(
@@ -291,7 +291,7 @@ def dimension_of_a_shape_alone():
         C[D.m] = A[D.m]  # here
 
 
-@wrong("index(z)", "no dimension of the iteration space", "D.m")
+@wrong("index(z)", "not a dimension of the iteration space", "D.m")
 def index_of_an_unknown_dimension():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):

@@ -54,7 +54,7 @@ def symbol_never_bound():
 
 @wrong(
     "type variable V",
-    "no operand's type",
+    "not an operand's type",
     "BF16, C128, C64, F16, F32, F64, I1, I16, I32, I64, I8, T, U, U16, U32, U64, U8",
 )
 def type_variable_of_no_operand():
@@ -222,17 +222,17 @@ def attribute_in_an_index():
         C[D.m] = A[D.m * strides]  # here
 
 
-@wrong("BinaryFn.add is no unary function", "UnaryFnAttrDef(default=UnaryFn.NAME)")
+@wrong("BinaryFn.add is not a unary function", "UnaryFnAttrDef(default=UnaryFn.NAME)")
 def function_of_another_kind():
     UnaryFnAttrDef(default=BinaryFn.add)  # here
 
 
-@wrong("'add' is no binary function", "BinaryFn.NAME")
+@wrong("'add' is not a binary function", "BinaryFn.NAME")
 def function_by_name():
     BinaryFnAttrDef(default="add")  # here
 
 
-@wrong("BinaryFnAttrDef fn reduces", "sub is no reduction", "add, mul, max_signed")
+@wrong("BinaryFnAttrDef fn reduces", "sub is not a reduction", "add, mul, max_signed")
 def reduction_by_a_difference():
     @structured_op
     def op(
@@ -301,7 +301,7 @@ def reserved_attribute():
         C[D.m] = indexing_maps(T, A[D.m])
 
 
-@wrong("2 symbol(s) and 1 default value(s)", "one default for each symbol")
+@wrong("2 symbols and 1 default value", "one default for each symbol")
 def too_few_defaults():
     IndexAttrDef(S.SH, S.SW, default=[1])  # here
 

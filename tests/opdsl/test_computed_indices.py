@@ -432,7 +432,9 @@ def test_notations_refuse_what_they_cannot_hold() -> None:
     for notation in ("yaml", "tc", "ods", "cpp"):
         with pytest.raises(NotationError, match=r"`W\[I\[n\], e\]` reads at an index that is comp"):
             lx.write(rows, notation)
-        with pytest.raises(NotationError, match=r"is a recurrence: it reads what it wrote one ste"):
+        with pytest.raises(
+            NotationError, match=r"is a recurrence: it reads its own value of one ste"
+        ):
             lx.write(linear_recurrence, notation)
 
 
@@ -550,7 +552,7 @@ def _too_many_indices(X: Any, I: Any, O: Any) -> None:
         (_own_output, r"looks its own output up(.|\n)*the output of an earlier statement"),
         (_affine_beside, r"wrap it in index\(D\.x\)"),
         (_assigned_input, r"is assigned, but X is an input"),
-        (_too_many_indices, r"has 2 index\(es\), but X is of rank 1"),
+        (_too_many_indices, r"has 2 indices, but X is of rank 1"),
     ],
 )
 def test_what_cannot_be_declared_says_how(body: Any, message: str) -> None:
@@ -568,10 +570,10 @@ def test_other_front_ends_write_plain_dimensions() -> None:
     (assignment,) = definition.assignments
     target = replace(assignment.target, indices=(D.m, D.n + 1))
     wrong = replace(definition, assignments=(replace(assignment, target=target),))
-    with pytest.raises(DefinitionError, match=r"an index that is no plain dimension"):
+    with pytest.raises(DefinitionError, match=r"an index that is not a plain dimension"):
         check(wrong)
     plain = replace(assignment, target=target, value=Access("X", (D.m, D.n), TypeVar("T")))
-    with pytest.raises(DefinitionError, match=r"writes through an index that is no plain dim"):
+    with pytest.raises(DefinitionError, match=r"writes through an index that is not a plain dim"):
         check(replace(definition, assignments=(plain,)))
 
 

@@ -218,7 +218,7 @@ def test_an_op_that_does_not_exist(module):
     def never(op, rewriter):
         return True
 
-    fails(never, module, RewriteError, "no op of this build", on="arith.divide")
+    fails(never, module, RewriteError, "not an op of this build", on="arith.divide")
 
 
 def test_an_invalid_result_is_refused(module):
@@ -430,6 +430,6 @@ def test_a_rewrite_that_never_rests_says_what_it_may() -> None:
     module = Module.parse(
         "func.func @f(%x: i32, %y: i32) -> i32 {\n %z = arith.subi %x, %y : i32\n return %z : i32 }"
     )
-    with pytest.raises(RewriteError, match="10 times so far") as caught:
+    with pytest.raises(RewriteError, match="changed ops 10 times") as caught:
         swaps(module)
-    assert "an end of rewriting after 10 rounds at most" in str(caught.value)
+    assert "no change after at most 10 rounds" in str(caught.value)

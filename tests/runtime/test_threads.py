@@ -20,7 +20,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.threads import Crew
+from linalg_ext.runtime.threads import ThreadPool
 from linalg_ext.runtime.vectorcall import caller
 
 LARGE = """
@@ -130,7 +130,7 @@ def test_no_more_threads_than_asked_for() -> None:
 
 
 def test_calls_at_once_do_not_wait_for_one_another() -> None:
-    """Each slice makes a call of its own: all threads of the crew are busy with the outer ones."""
+    """Each slice makes a call of its own: all threads of the pool are busy with the outer ones."""
     done: Done = []
     Calls(lambda _: Calls(done.append, 5).run(4), 5).run(4)
     assert len(done) == 25
@@ -192,7 +192,7 @@ class Team:
 
 @pytest.fixture
 def team(monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
-    monkeypatch.setattr(threads, "_crew", Crew(4))  # one that knows of no team
+    monkeypatch.setattr(threads, "_thread_pool", ThreadPool(4))  # one that knows of no team
     team = Team()
     with threads.lent(team.address):
         yield team
@@ -271,7 +271,7 @@ def test_without_threads_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    monkeypatch.setattr(threads, "_crew", Crew(4))
+    monkeypatch.setattr(threads, "_thread_pool", ThreadPool(4))
     done: Done = []
     Calls(done.append, 5).run(4)
     assert sorted(done) == [0, 1, 2, 3, 4]

@@ -57,7 +57,7 @@ def test_every_write_is_seen(memory: Array, first: int) -> None:
     pages = watch(array)
     for name, write in WRITERS.items():
         assert not pages.is_written(), name
-        assert array.sum() >= 0  # reading is no writing
+        assert array.sum() >= 0  # a read is not a write
         assert not pages.is_written(), name
         write(array)
         assert pages.is_written(), name

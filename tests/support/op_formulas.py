@@ -26,7 +26,7 @@ class Formula:
         value: of the inputs, cast to the dtype of the output.
         into: how the value is combined with what the output held; None where it replaces it.
         kinds: the kinds of numbers that the op takes.
-        shape: of the output, where its axes are no plain letters.
+        shape: of the output, where its axes are not plain letters.
         attributes: those of the call.
         start: what each output of several held before.
     """

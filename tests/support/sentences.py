@@ -64,6 +64,9 @@ def faults(text: Text) -> Iterator[str]:
     for word, better in avoided().items():
         if re.search(rf"\b{word}\b", prose, re.IGNORECASE):
             yield f"has `{word}`: write {better}"
+    for phrase in RULES["phrases"]:
+        if text.kind in phrase["kinds"] and (match := re.search(phrase["pattern"], prose)):
+            yield f"has `{match[0].strip()}`: {phrase['remedy']}"
     if text.kind in ("docstring", "comment", "page"):
         for sentence in sentences(text.content):
             if (count := len(re.findall(r"\S*[a-z]\S*", sentence))) > RULES["longest"]:

@@ -225,7 +225,7 @@ def test_a_symbol_without_a_value_is_named() -> None:
 
 @pytest.mark.parametrize("wrong", [1.5, "n", None, True, [1]])
 def test_what_is_no_number_is_refused(wrong: Any) -> None:
-    with pytest.raises(ArgumentTypeError, match="is no offset, size or stride"):
+    with pytest.raises(ArgumentTypeError, match="is not an offset, size or stride"):
         I + wrong
 
 

@@ -281,13 +281,13 @@ I4 = Symbol("i", 4, 9)
         (lambda: compose(Point((0,)), full((1, 32))), "of rank 1 of a superset of rank 2"),
         (
             lambda: compose(full((1,)), Point((0,))),  # type: ignore[arg-type]
-            "a Tile of a Point is no subset",
+            "a Tile of a Point is not a subset",
         ),
         (lambda: drop_dims(full((1, 2)), [1, 0]), "do not ascend"),
         (lambda: drop_dims(full((1, 2)), [2]), "dimension 2 of a subset of rank 2"),
-        (lambda: transpose_dims(full((1, 2)), [0]), r"\[0\] is no permutation of 2 dimensions"),
-        (lambda: transpose_dims(full((1, 2)), [0, 0]), r"\[0, 0\] is no permutation"),
-        (lambda: transpose_dims(full((1, 2)), [0, 2]), r"\[0, 2\] is no permutation"),
+        (lambda: transpose_dims(full((1, 2)), [0]), r"\[0\] is not a permutation of 2 dimensions"),
+        (lambda: transpose_dims(full((1, 2)), [0, 0]), r"\[0, 0\] is not a permutation"),
+        (lambda: transpose_dims(full((1, 2)), [0, 2]), r"\[0, 2\] is not a permutation"),
         (lambda: intersection(full((1,)), full((1, 2))), "rank 1 and one of rank 2"),
         (
             lambda: intersection(Tile((0,), (9,), (2,)), Tile((0,), (3,), (Symbol("s", 1),))),

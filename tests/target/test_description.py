@@ -51,7 +51,7 @@ def test_no_lanes_of_what_is_no_element_type(dtype: object) -> None:
     if dtype == "float":  # NumPy's name of f64
         assert AVX512.lanes(dtype) == 8
         return
-    with pytest.raises(TargetError, match="is no element type"):
+    with pytest.raises(TargetError, match="is not an element type"):
         AVX512.lanes(dtype)
 
 

@@ -68,7 +68,7 @@ def test_files_that_say_nothing_of_a_machine(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="cannot be read: No such file"):
         target.load(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(TargetError, match="is no JSON"):
+    with pytest.raises(TargetError, match="is not JSON"):
         target.load(path)
     data = target.to_data(replace(target.named("avx2"), figures=MEASURED))
     del data["figures"]["nest"]

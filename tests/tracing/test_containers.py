@@ -91,7 +91,7 @@ def test_static_arguments() -> None:
     np.testing.assert_allclose(reduce(x, axis=1), x.sum(1), rtol=1e-6)
     np.testing.assert_allclose(reduce(x, 1), x.sum(1), rtol=1e-6)
     np.testing.assert_allclose(reduce(x, mode="max"), x.max(0))
-    assert "2 kernel(s)" in repr(reduce)
+    assert "2 kernels" in repr(reduce)
     for misuse in ({"axis": [1]}, {"axis": x}):
         with pytest.raises(ArgumentError, match="static argument axis"):
             reduce(x, **misuse)

@@ -173,7 +173,7 @@ def test_one_kernel_for_each_set_of_shapes() -> None:
     for shape in ((2,), (2,), (3,), (2,)):
         function(random(*shape))
     assert traces == [(2,), (3,)]
-    assert repr(function) == "<jit function, 2 kernel(s)>"
+    assert repr(function) == "<jit function, 2 kernels>"
 
 
 def test_many_threads_compile_once() -> None:
@@ -228,7 +228,11 @@ def _branch(a: Any) -> Any:
         (_branch, ArgumentError, r"truth of a traced value(.|\n)*np\.where(.|\n)*lx\.cond"),
         (lambda a: np.float64(a), ArgumentError, r"cannot become a NumPy array"),
         (lambda a: a + random(7), ShapeError, r"shapes \(2, 3\) and \(7,\)"),
-        (lambda a: a @ a, ShapeError, r"matmul of shapes \(2, 3\) and \(2, 3\)(.|\n)*3 is not 2"),
+        (
+            lambda a: a @ a,
+            ShapeError,
+            r"matmul of shapes \(2, 3\) and \(2, 3\) sums over sizes that differ: 3 and 2",
+        ),
         (lambda a: a @ np.float32(2), ShapeError, r"rank 0(.|\n)*x \* y"),
         (lambda a: lx.ops.exp(a, out=random(2, 3)), ArgumentError, "out= inside a traced"),
         (lambda a: "text", ArgumentError, "returns 'text' under jit"),

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ExecutionError, TraceError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    ExecutionError,
+    ShapeError,
+    TraceError,
+)
 from resources import package
 
 NUMPY: Any = np  # which takes what its types do not allow
@@ -201,3 +208,15 @@ def test_elements_that_are_selected_and_returned_are_refused_where_they_are_sele
     with pytest.raises(TraceError, match="how many elements") as caught:
         lx.jit(positive)(X)
     assert ", in positive:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (operator.add, r"add of shapes \(2, 3\) and \(2,\): sizes 3 and 2 do not broadcast\n"),
+        (operator.matmul, r"matmul of shapes .* sums over sizes that differ: 3 and 2\n"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_named(function: Any, message: str) -> None:
+    with pytest.raises(ShapeError, match=message + r"  .*test_misuse\.py"):
+        lx.jit(function)(X, X[:, 0])

@@ -1,4 +1,4 @@
-"""Arguments that are no arrays: named, by position, by annotation, and by what they are."""
+"""Arguments that are not arrays: named, by position, by annotation, and by what they are."""
 
 from __future__ import annotations
 

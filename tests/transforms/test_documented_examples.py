@@ -118,7 +118,7 @@ ERRORS: dict[str, type[LinalgExtError]] = {
     "refuse-untrusted-0": UntrustedError,
     "require-lowered-1": TargetError,
 }
-"""Errors of refusals, where it is no `LoweringError`."""
+"""Errors of refusals, where it is not a `LoweringError`."""
 
 REFUSALS = {
     name: texts for name, each in _transformations().items() if (texts := refused(_file(each)))

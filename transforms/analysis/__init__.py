@@ -1,1 +1,1 @@
-"""Analyses of memory: the buffer that a value views, what may alias, what was written last."""
+"""Analyses of memory: the buffer that a value views, possible aliases, last writes."""

@@ -286,7 +286,7 @@ def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
 
 
 MOST_BYTES = 1 << 62
-"""More than any machine addresses, with room above for what alignment adds."""
+"""More than any machine addresses, with room above for the padding of alignment."""
 
 _LARGEST_ELEMENT = 64  # a descriptor of a memref of rank 2
 

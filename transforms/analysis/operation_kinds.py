@@ -1,4 +1,4 @@
-"""The operations of payloads by what they cost: the names that figures of a machine go by."""
+"""The operations of payloads by their cost: the names of a machine's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _SIMPLE_MATH = frozenset(_SIMPLE.split())
 
 
 def operation_kind(name: str) -> str | None:
-    """Return what an op of a payload counts as, for `Figures.function_rate`; None where it is free.
+    """Return the kind as which an op of a payload counts, for `Figures.function_rate`; None where
+    it is free.
 
     Args:
         name: of the op.

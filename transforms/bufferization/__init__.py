@@ -1,4 +1,4 @@
-"""One-shot bufferization: preparation of destinations, and what only exists in terms of buffers."""
+"""One-shot bufferization: preparation of destinations, and the ops that exist on buffers alone."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ _SIZES = {
 """The number of the operand at which the dynamic sizes of the result begin."""
 
 Shapes: TypeAlias = dict[Any, Any]
-"""Values, and for each the first one of its shape: what was found is not looked for again."""
+"""Values, and for each the first one of its shape: a shape that was found is not looked for
+again.
+"""
 
 
 def origin_of_number(value: Any, shapes: Shapes | None = None) -> Origin:

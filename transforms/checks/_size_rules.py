@@ -196,7 +196,7 @@ def check_concat(op: Any, bounds: Bounds) -> None:
 
 
 def check_pad(op: Any, bounds: Bounds) -> None:
-    """`tensor.pad`: amounts that are computed are not negative, and the result is what they say."""
+    """`tensor.pad`: amounts that are computed are not negative, and the result has these sizes."""
     (source,), low, high = operand_groups(op)
     type_ = op.results[0].type
     for amount in (*low, *high):
@@ -230,7 +230,8 @@ def check_scatter(op: Any, bounds: Bounds) -> None:
         bounds.equal(
             bounds.size(slices, axis),
             size,
-            f"dimension #{axis} of what is scattered does not fit the indices and the destination",
+            f"dimension #{axis} of the scattered tensor does not fit the indices and the "
+            "destination",
         )
 
 
@@ -238,7 +239,7 @@ def check_pack(op: Any, bounds: Bounds) -> None:
     """Check `linalg.pack`: whole tiles are made, and all of its operand is in them."""
     (source,), (packed,), padding, dynamic = operand_groups(op)
     for axis, length, count, tile in _tiled_axes(op, source, packed, dynamic, bounds):
-        reason = f"the tiles of dimension #{axis} do not hold what is packed"
+        reason = f"the tiles of dimension #{axis} do not hold the packed tensor"
         bounds.at_most(_tile_count(length, tile), count, reason)
         if not padding:
             bounds.equal(bounds.product((count, tile), reason), length, reason)
@@ -267,7 +268,7 @@ def _tiled_axes(
             yield axis, length, count, tiles[axis]
         else:
             reason = (
-                f"dimension #{axis} is not as long as dimension #{packed_axis} of what is packed"
+                f"dimension #{axis} is not as long as dimension #{packed_axis} of the packed tensor"
             )
             bounds.equal(length, count, reason)
 
@@ -281,7 +282,8 @@ def _tiles(
         bounds.equal(
             bounds.size(packed, packed_axis),
             size,
-            f"dimension #{packed_axis} of what is packed is not as long as the tile that is said",
+            f"dimension #{packed_axis} of the packed tensor is not as long as the tile that is "
+            "said",
         )
     return dict(zip(ir.DenseI64ArrayAttr(op.attributes["inner_dims_pos"]), sizes, strict=True))
 

@@ -3,7 +3,8 @@
 The table in `memory_rules` names these sizes for each op. They are, for example, two of one loop of
 a structured op, the tiles of a pack and the packed size, or a size and the product of those that it
 is expanded to. The assertions stand before the op, outside of its loops: they hold where a loop has
-no rounds, too. What the types, or the ops that made the tensors, tell is not asked.
+no rounds, too. Sizes that follow from the types, or from the ops that made the tensors, are not
+checked.
 
 before:
     %r = linalg.matvec ins(%a, %x : tensor<?x4xf32>, tensor<4xf32>)

@@ -22,9 +22,9 @@ after:
     } -> tensor<9xf32>
 
 A check of every index of a read asks this of each index that is a position: of the column in a row
-that is looked up, for example. What is left of it then is one question for a row. Positions of
-`scf.for` and `affine.for` are asked about too, and where a length is open, whether it is the one
-that the loop runs to: a size of the same tensor, however it is spelled.
+that is looked up, for example. One comparison for each row remains. Positions of `scf.for` and
+`affine.for` are asked about too, and where a length is open, whether it is the one that the loop
+runs to: a size of the same tensor, however it is spelled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Move assertions up to where all their operands are defined.
 
-An op that puts a tensor into another one becomes nothing: what makes the tensor writes where it is
-to be. So what is asserted of the place must stand before that, and not before the op.
+An op that puts a tensor into another one becomes nothing: the tensor's producer writes into its
+place. So assertions about the place must stand before the producer, and not before the op.
 
 before:
     %e = tensor.empty() : tensor<4xf32>
@@ -16,7 +16,8 @@ after:
     %s = linalg.fill ins(%x : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
     %r = tensor.insert_slice %s into %y[%k] [4] [1] : tensor<4xf32> into tensor<8xf32>
 
-Each stays in its block, behind those of which all was there before, and behind what writes memory.
+Each stays in its block, behind the assertions whose operands are computed earlier, and behind
+writes to memory.
 """
 
 from __future__ import annotations

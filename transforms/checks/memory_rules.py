@@ -1,4 +1,4 @@
-"""For each op that holds or reaches memory: what may not fit, and which check holds it.
+"""For each op that holds or reaches memory: the misfits that are possible, and the check for each.
 
 The table has every op of the dialects linalg, tensor, memref, vector and bufferization, and of
 `linalg_ext` and `gml_st`. A row has the check of the op's sizes (`linalg-ext-check-sizes`, before
@@ -114,7 +114,7 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
             continue
         if axis == source.type.rank:
             return
-        # An assertion of its own: where the slice is may be known before what is put there.
+        # An assertion of its own: the place of the slice may be known before its value.
         bounds.equal(bounds.size(source, axis), count, _OTHER_SIZE)
         axis += 1
 
@@ -152,7 +152,7 @@ def check_dimension(op: Any, bounds: Bounds) -> None:
 
 
 def check_reinterpretation(op: Any, bounds: Bounds) -> None:
-    """Check `memref.reinterpret_cast`: what it shows, its source shows."""
+    """Check `memref.reinterpret_cast`: a view shows the same elements as its source."""
     (source,), *dynamic = operand_groups(op)
     if not isinstance(source.type, ir.MemRefType):
         return
@@ -216,8 +216,8 @@ def check_vector(base: Any, starts: Sequence[Any], value: Any, bounds: Bounds) -
     Args:
         base: the memref.
         starts: the index of its first element.
-        value: the type of what is read or written.
-        bounds: gets what must hold.
+        value: the type of the element or vector that is read or written.
+        bounds: the list to which the conditions are added.
     """
     lanes = [1] * len(starts)
     if isinstance(value, ir.VectorType) and value != base.type.element_type:
@@ -398,9 +398,9 @@ class Rule:
     """The checks of an op.
 
     Attributes:
-        misfit: what may not fit; or why nothing can be a misfit.
+        misfit: the sizes or shapes that may not fit; or why nothing can be a misfit.
         sizes: asserts that its sizes fit, before it is lowered.
-        accesses: asserts that what it reads and writes is in bounds, where it stands.
+        accesses: asserts that the elements it reads and writes are in bounds, where it stands.
         held_by: the pass that asserts it.
     """
 
@@ -462,8 +462,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             *_of("linalg", _LINALG),
             *_of("linalg_ext", "contract elementwise"),
         ),
-        **_sizes(check_pack, "tiles and what is packed; a tile of no size", "linalg.pack"),
-        **_sizes(check_unpack, "tiles and what is unpacked; a tile of no size", "linalg.unpack"),
+        **_sizes(check_pack, "tiles and the packed tensor; a tile of no size", "linalg.pack"),
+        **_sizes(check_unpack, "tiles and the unpacked tensor; a tile of no size", "linalg.unpack"),
         **_sizes(check_equal_shapes, "the shapes of operand and result", "linalg.softmax"),
         **_sizes(check_winograd_filter, "filters and tiles", "linalg.winograd_filter_transform"),
         **_sizes(check_winograd_input, "the image and tiles", "linalg.winograd_input_transform"),
@@ -471,12 +471,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_safe("the position of a loop, which the verifier knows", "linalg.index"),
         **_safe(_ENDS, "linalg.yield", "tensor.yield", "linalg_ext.yield"),
         # tensor
-        **_sizes(
-            check_equal_shapes, "a size that is open and what the type says", "tensor.bitcast"
-        ),
+        **_sizes(check_equal_shapes, "an open size and that of the type", "tensor.bitcast"),
         **_sizes(
             check_cast,
-            "a size that is open and what the type says; the rank; the layout",
+            "an open size and that of the type; the rank; the layout",
             "tensor.cast",
             "memref.cast",
             "bufferization.clone",
@@ -543,7 +541,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "tensor.parallel_insert_slice",
         ),
         **_safe("the verifier counts its operands", "tensor.from_elements"),
-        **_safe("a rank is no access", "tensor.rank", "memref.rank"),
+        **_safe("a rank is not an access", "tensor.rank", "memref.rank"),
         # memref
         **_sizes(check_equal_shapes, "the shapes of source and destination", "memref.copy"),
         **_sizes(check_alignment, "the place of the first element", "memref.assume_alignment"),
@@ -652,8 +650,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the numbers of indices and windows; a window out of bounds is left out",
             "linalg_ext.scatter",
         ),
-        **_lowered("linalg-ext-lower-scan", "the shapes of what is scanned", "linalg_ext.scan"),
-        **_lowered("linalg-ext-lower-sort", "the shapes of what is sorted", "linalg_ext.sort"),
+        **_lowered("linalg-ext-lower-scan", "the shapes of the scanned tensors", "linalg_ext.scan"),
+        **_lowered("linalg-ext-lower-sort", "the shapes of the sorted tensors", "linalg_ext.sort"),
         **_lowered(
             ACCESSES,
             "the begin and the end of a view: the op becomes a memref.subview",
@@ -679,7 +677,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             *_of("gml_st", "loop for parallel"),
         ),
         **_safe(
-            "a set: what takes its elements is asked about",
+            "a set: its users are checked",
             *_of(
                 "gml_st", "space full drop_dims transpose_dims intersection convex_union difference"
             ),

@@ -173,7 +173,7 @@ def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
     elif name == "llvm.mlir.global":
         yield f"the variable `{_symbol(op)}` of the process"
     elif name not in ARITHMETIC:
-        yield _DANGERS.get(name) or f"{name}, which is no arithmetic on values"
+        yield _DANGERS.get(name) or f"{name}, which is not arithmetic on values"
     elif any("ptr" in str(result.type) for result in op.results):
         yield f"{name} of a pointer"
 

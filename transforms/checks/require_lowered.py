@@ -1,7 +1,8 @@
-"""Refuse what LLVM cannot make code of: other operations than its own, and other instructions.
+"""Refuse modules that LLVM cannot compile: foreign operations, and instructions that the target
+lacks.
 
 An intrinsic that the target in force has no instruction for would end the process: `Cannot select`.
-An error names the first, its place and what the target lacks.
+An error names the first, its place and the feature that the target lacks.
 
 refused:
     llvm.func @f(%a: f32) -> f32 {

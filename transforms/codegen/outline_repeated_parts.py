@@ -52,8 +52,8 @@ after:
 
 The example is with `least=1`. The passes that come after, the most expensive ones, and LLVM then
 see one layer. All buffers are chosen by now, and stay. A part ends where nests and loops end
-anyway: one buffer alone is written before and read behind. A contraction, or what is computed on
-its result, wrote it, and several ops read it, or one that is not element-wise. The arguments of a
+anyway: one buffer alone is written before and read behind. A contraction, or an op on its result,
+wrote it, and several ops read it, or one that is not element-wise. The arguments of a
 call do not overlap: the function says so to alias analysis.
 """
 

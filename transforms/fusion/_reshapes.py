@@ -1,4 +1,5 @@
-"""Reshapes move out of the way of fusion: expansions before what is expanded, collapses after.
+"""Reshapes move out of the way of fusion: expansions before the producer, collapses after the
+consumer.
 
 before:
     %c = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
@@ -8,8 +9,8 @@ after:
     %s = linalg.generic {...} ins(%x, %z : tensor<2x3xf32>, tensor<2x3xf32>) ... -> tensor<2x3xf32>
     %r = tensor.collapse_shape %s [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
 
-The iteration space of an op is expanded where all its maps pick loops. An expansion of what was
-collapsed is undone axis by axis, where sizes say that axes are those of before.
+The iteration space of an op is expanded where all its maps pick loops. An expansion of a collapsed
+tensor is undone axis by axis, where sizes say that axes are those of before.
 """
 
 from __future__ import annotations

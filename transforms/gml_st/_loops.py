@@ -36,8 +36,8 @@ def rebuilt(
 ) -> ir.Operation:
     """Build a loop with the body of another one before that, which is left without.
 
-    What is left out has no use in the body any more. A value of another type than before is cast
-    to that for the body, but not for sets and for what is materialized.
+    An input that is left out has no use in the body any more. A value of another type than before
+    is cast to that for the body, but not for sets and materialized parts.
 
     Args:
         iterators: those that stay; all of them where left out.
@@ -148,7 +148,7 @@ def with_output(
     Args:
         op: a loop.
         destination: the tensor; `set_` is of it.
-        value: what an iteration gives; the loop's body computes it.
+        value: the result of an iteration; the loop's body computes it.
         set_: where it goes; in a loop with output arguments its superset becomes the new one.
     """
     view = LoopView.of(op)
@@ -180,7 +180,7 @@ def with_bounds(
 ) -> ir.Operation:
     """Return the same loop over another range, with other values that its outputs begin with.
 
-    The outputs of a `gml_st.parallel` are what its terminator names: they stay.
+    The outputs of a `gml_st.parallel` are those that its terminator names: they stay.
     """
     view = LoopView.of(op)
     new = rebuilt(view, lower=lower, upper=upper, outs=list(enumerate(outs[: len(view.outs)])))
@@ -189,10 +189,11 @@ def with_bounds(
 
 
 def with_destinations(terminator: YieldView, destinations: Sequence[ir.Value]) -> None:
-    """Let what ends a `gml_st.parallel` write to other tensors, at the same places of these.
+    """Let the terminator of a `gml_st.parallel` write to other tensors, at the same places of
+    these.
 
     Raises:
-        Unserved: a set is no plain part of its destination.
+        Unserved: a set is not a plain part of its destination.
     """
     sets = [_with_root(set_, to) for set_, to in zip(terminator.sets, destinations, strict=True)]
     _replace(terminator, [list(terminator.sources), list(destinations), sets])
@@ -201,7 +202,7 @@ def with_destinations(terminator: YieldView, destinations: Sequence[ir.Value]) -
 def _with_root(set_: ir.Value, root: ir.Value) -> ir.Value:
     op = producer(set_)
     if op is None or op.name not in ("gml_st.full", "gml_st.tile", "gml_st.point"):
-        raise Unserved("a set of its outputs is no tile, point or whole")
+        raise Unserved("a set of its outputs is not a tile, point or whole")
     if not isinstance(op.operands[0].type, ir.RankedTensorType):
         raise Unserved("a set of its outputs is a part of a part")
     with ir.InsertionPoint(op):

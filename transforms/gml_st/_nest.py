@@ -27,7 +27,7 @@ class Nest:
         parallel: the iterators whose iterations are in no order.
         ivs: their induction variables.
         inits: the tensors that it writes to; its results have their place.
-        arguments: for each of these what the body calls it; None where it has no name there.
+        arguments: for each of these its name in the body; None where it has no name there.
         targets: for each yielded value the position of its tensor in `inits`, or its memref.
     """
 
@@ -101,7 +101,9 @@ class Nest:
                 argument.replace_all_uses_with(value)
 
     def write(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """Put what the body yields in place, at the insertion point; what is carried then."""
+        """Put the values that the body yields in place, at the insertion point; the values that are
+        carried then.
+        """
         results = list(carried)
         view, sets = self.terminator, self.sets
         wholes = [
@@ -145,7 +147,7 @@ class Nest:
 
 
 def is_view_at(value: ir.Value, destination: ir.Value, set_: ir.Value | None) -> bool:
-    """Return whether a value is what a set of the destination names already."""
+    """Return whether a value is already the part that a set of the destination names."""
     op = producer(value)
     if op is None or op.name != "gml_st.materialize":
         return value == destination and set_ is None

@@ -29,7 +29,7 @@ class SubsetAccess:
 
     Attributes:
         subset: its numbers.
-        sizes: what types say of them.
+        sizes: the sizes that types state.
         is_whole: whether it is all there is.
     """
 

@@ -2,9 +2,9 @@
 
     module.run("linalg-ext-canonicalize-subset-loops")
 
-What `canonicalize` did for them in tensorflow/mlir-hlo: loops that never run go, iterators that run
-once too; casts, constants and sizes are folded; what is not used is not carried. Upstream's own
-canonicalization, which knows nothing of these ops, runs before and after.
+The patterns that `canonicalize` had for them in tensorflow/mlir-hlo: loops that never run go,
+iterators that run once too; casts, constants and sizes are folded; unused values are not carried.
+Upstream's own canonicalization, which knows nothing of these ops, runs before and after.
 """
 
 from __future__ import annotations

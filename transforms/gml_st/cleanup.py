@@ -70,7 +70,7 @@ def _may_go(op: ir.Operation) -> bool:
 
 
 def resolve_dims(root: ir.Operation) -> None:
-    """Put what a tensor was made of in the place of `tensor.dim` of it, which kept it alive."""
+    """Put the tensor's source in the place of `tensor.dim` of it, which kept it alive."""
     for dim in operations(root, ["tensor.dim"]):
         source, axis = dim.operands
         owner = producer(axis)

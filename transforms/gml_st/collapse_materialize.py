@@ -24,7 +24,7 @@ after:
           : (tensor<64x256xf32>, !gml_st.subset<"2x16xf32">) -> tensor<2x16xf32>
 
 `linalg-ext-expand-materialize` is the way back, `linalg-ext-compose-subsets` the next step. Filters
-are left: they are no rectangles. The origin is `gml-collapse-materialize-ops` of
+are left: they are not rectangles. The origin is `gml-collapse-materialize-ops` of
 tensorflow/mlir-hlo.
 """
 
@@ -55,7 +55,7 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailu
         return False
     inner = MaterializeView.of(maker)
     if is_filter(inner.set) or is_filter(outer.set):
-        return MatchFailure("a gml_st.filter is no rectangle")
+        return MatchFailure("a gml_st.filter is not a rectangle")
     try:
         value = gml_st.materialize(inner.source, _within(outer.set, inner.set))
     except (ArgumentError, SubsetError) as error:
@@ -70,10 +70,10 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailu
 
 
 def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
-    """Return a set of what a superset names, as a set of that superset."""
+    """Return a set relative to a superset, as a set of the superset's own root."""
     if is_whole(set_):
         return superset
     subset = subset_of(set_, IndexReader())
     if isinstance(subset, Filter):
-        raise ArgumentError("a gml_st.filter is no rectangle")
+        raise ArgumentError("a gml_st.filter is not a rectangle")
     return set_of(superset, subset, set_.type, Emitter())

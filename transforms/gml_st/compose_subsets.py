@@ -20,9 +20,9 @@ after:
           : (tensor<64x96xf32>, !gml_st.subset<"4x4xf32">) -> tensor<4x4xf32>
 
 An offset is `o1 + s1*o2`, a stride `s1*s2`. Tiles, points, dropped and transposed dimensions go
-through to the root, whatever their depth; what is known becomes a number. Where dimensions are
-dropped or transposed, the root is a `gml_st.space` of those that are left. A box of two sets that
-is known becomes a tile. The origin is `gml-compose-set-ops` of tensorflow/mlir-hlo.
+through to the root, whatever their depth; known sizes become numbers. Where dimensions are dropped
+or transposed, the root is a `gml_st.space` of those that are left. A box of two sets that is known
+becomes a tile. The origin is `gml-compose-set-ops` of tensorflow/mlir-hlo.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
         subsets = [subset_of(result, read) for result in set_op.results]
         for result, subset in zip(set_op.results, subsets, strict=True):
             if isinstance(subset, Filter):
-                return MatchFailure("a gml_st.filter is no rectangle")
+                return MatchFailure("a gml_st.filter is not a rectangle")
             if set_op.name in COMBINATIONS and not is_known(subset):
                 return False  # it is one of the root; its numbers are a matter of the lowering
             new = _set_at_root(result, subset, read, emitter)
@@ -98,8 +98,8 @@ def _set_at_root(
     Where no value stands for the root, as after `gml_st.drop_dims`, it becomes a `gml_st.space`.
 
     Args:
-        subset: what the set names.
-        read: what its numbers were read with.
+        subset: the part that the set names.
+        read: the reader of its numbers.
     """
     root = root_of(set_)
     if root is None:

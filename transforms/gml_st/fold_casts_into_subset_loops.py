@@ -38,8 +38,8 @@ after:
     %c = tensor.cast %z : tensor<8xf32> to tensor<?xf32>
     %r = tensor.cast %c : tensor<?xf32> to tensor<8xf32>
 
-Inputs and outputs of `gml_st.loop` and outputs of `gml_st.for`, tensors and memrefs. What else
-uses them in the body, and the result, is cast there: upstream's canonicalization takes such casts
+Inputs and outputs of `gml_st.loop` and outputs of `gml_st.for`, tensors and memrefs. Their other
+uses in the body, and the result, are cast there: upstream's canonicalization takes such casts
 further.
 """
 

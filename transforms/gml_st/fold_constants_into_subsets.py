@@ -16,8 +16,8 @@ after:
           : (tensor<64xf32>, !gml_st.subset<"8xf32">) -> tensor<8xf32>
     %r = tensor.cast %a : tensor<8xf32> to tensor<?xf32>
 
-A size that becomes known is said by the type as well: what is materialized, and what is yielded to
-the set, is cast. Sizes stay as they are where the set is used in another way, or accumulated to.
+A size that becomes known is part of the type as well: materialized parts, and values yielded to the
+set, are cast. Sizes stay as they are where the set is used in another way, or accumulated to.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ after:
       : (index, index, index) -> tensor<?xf32>
     %r = tensor.dim %x, %c0 : tensor<?xf32>
 
-What is yielded to a set leaves the sizes of the output as they are. A `gml_st.loop` that yields
-whole tensors may change them: there it must be seen that the tensor is the output with something
-inserted.
+A value that is yielded to a set leaves the sizes of the output as they are. A `gml_st.loop` that
+yields whole tensors may change them: there it must be seen that the tensor is the output with
+something inserted.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _query(op: ir.Operation) -> ir.Value:
     view = QueryView.of(op)
     subset = subset_of(view.set, IndexReader())
     if isinstance(subset, Filter):
-        raise LoweringError(f"{op.name}: a gml_st.filter is no rectangle")
+        raise LoweringError(f"{op.name}: a gml_st.filter is not a rectangle")
     ask: Callable[[int], Number] = getattr(subset, op.name.rpartition(".")[2])
     dim, emitter = static(view.dim), Emitter()
     if dim is not None:

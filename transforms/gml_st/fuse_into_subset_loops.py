@@ -35,9 +35,9 @@ def fuse_into_subset_loops(
 ) -> Report:
     """Fuse producers into the loops over subsets that read parts of their results.
 
-    Where nothing is chosen, all are fused that are worth it, and theirs in turn: what is cheap,
-    though it may be computed several times; sums where each is computed once. The report says why
-    the others were left.
+    Where nothing is chosen, all are fused that are worth it, and theirs in turn: cheap ops, though
+    they may be computed several times; sums where each is computed once. The report says why the
+    others were left.
 
     Args:
         module: a module, or another op with regions.

@@ -42,10 +42,10 @@ after:
 
 Iterators are those of `scf.forall` where they are parallel and each iteration has a place of its
 own in the outputs; else those of `scf.for`, in order. Values that are accumulated are combined in
-the order of the iterations, so that sums of floats are the same each time. Of a memref a tile is
-a view, a point is loaded and stored, and what is yielded is written in place.
+the order of the iterations, so that sums of floats are the same each time. Of a memref a tile is a
+view, a point is loaded and stored, and a yielded value is written in place.
 
-What only the run knows is checked there: the indices of a filter, the steps of loops.
+Facts that only the run knows are checked there: the indices of a filter, the steps of loops.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def reason_for_order(nest: Nest) -> str | None:
 def lower_in_parallel(nest: Nest) -> list[ir.Value]:
     """Build an `scf.forall` with the body of the nest, sequential iterators inside; its results.
 
-    An iteration may read of an output what it writes to itself, and nothing else of it: the tile is
-    taken out before the sequential iterators, carried by them, and put back after them.
+    An iteration may read the part of an output that it writes, and no other part: the tile is taken
+    out before the sequential iterators, carried by them, and put back after them.
     """
     lower, upper, step = (
         with_constants([nest.bounds[dim][side] for dim in nest.parallel]) for side in range(3)
@@ -271,9 +271,10 @@ def _readers(shared: ir.Value) -> list[ir.Operation]:
 
 
 def _read_own_parts(nest: Nest, shared: Sequence[ir.Value]) -> None:
-    """Read what is shared where a tensor from outside is read that the body has no name for.
+    """Read the shared tensor where the body reads a tensor from outside that is none of its
+    arguments.
 
-    What it held at the place that an iteration writes to is there until that iteration is done.
+    Its old elements, at the place that an iteration writes to, stay until that iteration is done.
     Reading the tensor itself would take a copy of all of it.
     """
     block = nest.op.regions[0].blocks[0]

@@ -313,10 +313,10 @@ class Request:
         accumulate: bool,
         distribution: Sequence[str],
     ) -> Request:
-        """Check what a user gave.
+        """Check the arguments of a user.
 
         Raises:
-            ArgumentError: a size is no number or negative, there is no such form, or the options
+            ArgumentError: a size is not a number or negative, there is no such form, or the options
                 contradict each other.
         """
         if form not in FORMS:
@@ -482,7 +482,7 @@ def part_of(set_: ir.Value) -> Tile | Point:
     """Return the part of its root that a set names; sizes may be read at the insertion point.
 
     Raises:
-        Unserved: it is no rectangle, or it is not known how it was made.
+        Unserved: it is not a rectangle, or it is not known how it was made.
     """
     op = producer(set_)
     if op is not None and op.name == "gml_st.full":

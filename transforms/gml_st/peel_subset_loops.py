@@ -16,7 +16,7 @@ after:
       %t = "gml_st.tile"(%x, %i, %n) ... -> !gml_st.subset<"?xf32">
       ...
 
-The second loop begins with what the first one gave. A loop whose step divides its range, or is 1,
+The second loop begins with the results of the first. A loop whose step divides its range, or is 1,
 stays one; so does one whose range is shorter than its step.
 """
 
@@ -183,7 +183,7 @@ def _rematerialize(op: ir.Operation, set_: ir.Value) -> None:
 
 
 def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
-    """Let a terminator write to the static set what it wrote to the open one."""
+    """Let a terminator write to the static set in the place of the open one."""
     loop = op.parent
     if loop is None or loop.operation.name not in LOOPS:
         return  # it ends the region of an accumulator, and yields no subset

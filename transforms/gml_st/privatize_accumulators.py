@@ -54,8 +54,8 @@ after:
       : (index, index, index, tensor<f32>) -> tensor<f32>
 
 No iteration of the first loop waits for another: its iterations may run at once. The second one
-combines in the order of the iterations, so that each run gives the same sum of floats, whatever
-the number of threads. The price is memory for what all iterations give.
+combines in the order of the iterations, so that each run gives the same sum of floats, whatever the
+number of threads. The price is memory for the results of all iterations.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _reason_against(view: LoopView) -> str | None:
         if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
             return "the sizes of the accumulated value are known at run time only"
         if is_filter(end.sets[number]):
-            return "a filter is no rectangle"
+            return "a filter is not a rectangle"
         if not all(map(may_move, makers(end.sets[number], view.body))):
             return "the place in the output is computed by ops that cannot be repeated"
     return None

@@ -1,4 +1,4 @@
-"""Producers move into the loops that read parts of what they give.
+"""Producers move into the loops that read parts of their results.
 
 Where a body takes a part of a result, the op is built on that part instead, and takes parts of its
 own operands: these may be fused in turn.
@@ -212,7 +212,9 @@ class Fusion:
         )
 
     def _shareable(self, producer: ir.Operation, rule: Rule, reads: list[PartRead]) -> Tile | None:
-        """Return what the loop yields for outside users; None if they keep the producer."""
+        """Return the values that the loop yields for outside users; None if they keep the
+        producer.
+        """
         part = reads[0].part
         if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):
             return None
@@ -309,7 +311,8 @@ def loops_in(root: ir.Operation) -> list[ir.Operation]:
 def _hull_of(parts: Sequence[Tile | Point]) -> Tile | None:
     """Return the smallest tile that holds tiles which overlap; None where they may not, or are one.
 
-    What a stencil reads of the stencil before it is one tile, shifted by an element this way and
+    The part of a stencil that the next stencil reads is one tile, shifted by an element this way
+    and
     that: computed once with a rim, it does for all of them.
     """
     tiles = [part for part in parts if isinstance(part, Tile)]
@@ -376,7 +379,8 @@ class PartRead:
 
 
 class Worklist:
-    """The producers outside a loop that may be fused into it, and what its body takes of each.
+    """The producers outside a loop that may be fused into it, and the parts of each that its body
+    reads.
 
     Args:
         loop: the loop.
@@ -395,7 +399,8 @@ class Worklist:
         self.read(loop, [op.operation for op in loop.body.operations])
 
     def read(self, loop: LoopView, ops: Sequence[ir.Operation]) -> None:
-        """Note what some ops take: those in the body of the loop itself that it was not asked yet.
+        """Note the operands of some ops: those in the body of the loop itself that were not visited
+        yet.
 
         Args:
             loop: the loop as it stands.
@@ -426,7 +431,7 @@ class Worklist:
         self._excluded.discard(op)
 
     def is_fused(self, producer: ir.Operation) -> None:
-        """Note that a producer's results are no inputs any more."""
+        """Note that a producer's results are not inputs any more."""
         self._named.difference_update(producer.results)
 
     def _read(self, loop: LoopView, op: ir.Operation) -> None:

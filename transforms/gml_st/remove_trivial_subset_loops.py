@@ -32,8 +32,8 @@ after:
       : (index, index, index, tensor<8x8xf32>) -> tensor<8x8xf32>
 
 A loop that never runs gives its outputs as they were. Of a loop that runs once the body is left,
-and what it yields is put in place by slices. Bounds need not be numbers: from `n` to `n + 4` by 4
-is once.
+and the values it yields are put in place by slices. Bounds need not be numbers: from `n` to `n + 4`
+by 4 is once.
 """
 
 from __future__ import annotations

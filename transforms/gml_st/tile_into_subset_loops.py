@@ -27,7 +27,7 @@ from collections.abc import Callable
 
 from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.rules import PARALLEL, Rule, Unserved, rule_of
-from linalg_ext.errors import ArgumentError, LinalgExtError
+from linalg_ext.errors import ArgumentError, LinalgExtError, counted
 from linalg_ext.executable.explanation import ExplainedDecision
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.symbolic.index_sets import Tile
@@ -64,7 +64,8 @@ def tile_into_subset_loops(
         points: give results element by element, on scalars where the op has such a form.
         accumulate: cut reductions in parallel too: partial results are put together by an
             accumulator.
-        distribution: what runs the parallel iterators, as `block` or `thread`: a note on the loop.
+        distribution: the units that run the parallel iterators, as `block` or `thread`: a note on
+            the loop.
 
     Raises:
         ArgumentError: sizes are negative or too many, or no op is so called.
@@ -117,7 +118,8 @@ def _check_count(op: ir.Operation, request: Request, nest: tuple[tuple[int, ...]
     for sizes in nest:
         if request.op and len(sizes) > rank:
             raise ArgumentError(
-                f"{len(sizes)} tile sizes for {name_of(op)}, which has {rank} dimension(s)",
+                f"{len(sizes)} tile sizes for {name_of(op)}, which has "
+                f"{counted(rank, 'dimension')}",
                 where=str(op.location),
                 expected=f"{rank} at most; a shorter list leaves the last ones whole",
             )
@@ -133,12 +135,12 @@ _ROW = 64
 def chosen_sizes(rule: Rule, target: Target) -> tuple[int, ...]:
     """Return sizes for an op: halved, the dimension that saves most first, until a part fits.
 
-    Half of the second cache, for the operands and results of a part together: what is fused later
-    needs room too. Reductions are cut last, since each cut of one reads the result again. A
-    dimension that fits whole is not cut; where all of the op fits nothing is.
+    Half of the second cache, for the operands and results of a part together: producers that are
+    fused later need room too. Reductions are cut last, since each cut of one reads the result
+    again. A dimension that fits whole is not cut; where all of the op fits nothing is.
 
     Raises:
-        Unserved: the rule cannot say what a part needs.
+        Unserved: the rule cannot state the parts of the operands that a part needs.
     """
     domain = rule.domain
     sizes = [size if isinstance(size, int) else _OPEN for size in domain.sizes]

@@ -2,7 +2,7 @@
 
 from linalg_ext.transforms.grouping import Insert, Merge, Plan, State, read_graph, realize
 
-graph = read_graph(module)              # print(graph): what there is, and its numbers
+graph = read_graph(module)              # print(graph): the ops, and their numbers
 state = State(graph)
 undo = state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
 state.why_not(Merge("layer", 10))       # None where it is legal, else the reason

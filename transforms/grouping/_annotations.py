@@ -66,7 +66,7 @@ def note_text(name: str, value: Note) -> str:
     if isinstance(value, Sequence) and all(type(item) is int for item in value):
         return f"array<i64: {', '.join(map(str, value))}>" if value else "array<i64>"
     raise ArgumentTypeError(
-        f"{name} = {value!r} is no annotation",
+        f"{name} = {value!r} is not an annotation",
         expected="a text, a number, a list of integers, or True; None takes one away",
     )
 
@@ -74,7 +74,8 @@ def note_text(name: str, value: Note) -> str:
 def note_of(text: str) -> Note:
     """Return the value that an annotation has by the text of its attribute.
 
-    What has no value in Python (a map, a number of another type) stays an `AttributeText`.
+    An attribute without a value in Python (a map, a number of another type) stays an
+    `AttributeText`.
     """
     if text == UNIT:
         return True
@@ -100,7 +101,7 @@ def _shown(value: Note) -> str:
 def _float(text: str) -> float:
     if not text.startswith("0x"):
         return float(text)
-    # MLIR prints the bits of what six digits do not say.
+    # MLIR prints the bits of a number that six digits do not represent.
     (value,) = struct.unpack(">d", bytes.fromhex(text[2:]))
     return float(value)
 
@@ -125,7 +126,7 @@ def check_name(name: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ArgumentError(f"{name!r} cannot name an annotation", expected="a word")
     if name in (SEGMENTS, RESULT_SEGMENTS):
-        raise ArgumentError(f"{name} counts operands, and is no annotation")
+        raise ArgumentError(f"{name} counts operands, and is not an annotation")
 
 
 def _check(name: str, value: Note) -> None:

@@ -1,9 +1,9 @@
-"""The tiling that a search gives a group: the model is asked what a few would cost.
+"""The tiling that a search gives a group: the cheapest of a few, by the model.
 
-Tiles pay where a product of matrices, a convolution, or what one of these or a stencil reads hands
-on more than the near caches hold: what it gives is used while it is still there. Tiles are of rows,
-of channels where there are windows; loops that stand outside these, over a batch say, are tiled one
-by one.
+Tiles pay where a product of matrices, a convolution, or a producer of one of these or of a stencil
+hands on more than the near caches hold: its result is used while it is still there. Tiles are of
+rows, of channels where there are windows; loops that stand outside these, over a batch say, are
+tiled one by one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARTS = (4, 8, 16)
 """Sizes of tiles of images, along their channels or their rows."""
 
 _LARGE = 1 << 18
-"""Bytes of an intermediate that is worth tiles; what is smaller stays in the caches."""
+"""Bytes of an intermediate that is worth tiles; a smaller result stays in the caches."""
 
 _NEAR = 1 << 20
 """Bytes that a product hands on in a tile at most: the last cache is others' too."""
@@ -48,14 +48,14 @@ _MOST_KEPT = 1 << 12
 
 
 class BestTilings:
-    """Tilings of groups by what a model says. Groups that a module came with keep their own."""
+    """Tilings of groups by a cost model. Groups that a module came with keep their own."""
 
     def __init__(self, model: CostModel) -> None:
         self._model = model
         self._known: dict[tuple[int, tuple[Value, ...]], tuple[Tiling, float]] = {}
 
     def of(self, state: State, item: int) -> tuple[Tiling, float]:
-        """Return the tiling that an item should have, empty where none, and what it costs so."""
+        """Return the tiling that an item should have, empty where none, and its cost so."""
         if not state.is_group(item):
             return (), self._model.of_group(state, item).seconds
         tiling = tiling_of(state, item)
@@ -63,13 +63,13 @@ class BestTilings:
             return tiling, self._model.of_group(state, item).seconds
         outputs = state.outputs(item)
         tilings = tuple(_worth_asking(state, item, outputs))
-        if not tilings and not tiling:  # what the model keeps itself
+        if not tilings and not tiling:  # the part that the model keeps itself
             return (), self._model.of_group(state, item).seconds
         key = state.key(item), outputs
         if key not in self._known:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            self._known[key] = self._asked(state, item, tilings)
+            self._known[key] = self._estimated(state, item, tilings)
         return self._known[key]
 
     def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
@@ -82,7 +82,9 @@ class BestTilings:
         costs = {t: self._model.what_if(state, item, t).seconds for t in ((), *tilings)}
         return sorted(costs.items(), key=lambda pair: pair[1])
 
-    def _asked(self, state: State, group: int, tilings: Sequence[Tiling]) -> tuple[Tiling, float]:
+    def _estimated(
+        self, state: State, group: int, tilings: Sequence[Tiling]
+    ) -> tuple[Tiling, float]:
         whole = self._model.what_if(state, group, ()).seconds
         costs = {tiling: self._model.what_if(state, group, tiling).seconds for tiling in tilings}
         best = min(costs, key=costs.__getitem__, default=())

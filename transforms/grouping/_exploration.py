@@ -67,12 +67,12 @@ _NAMED: dict[type[Move], tuple[str, ...]] = {
     Duplicate: ("node", "group"),
     Deduplicate: ("copy", "node"),
 }
-"""The fields of a move that name what is there before it, and whose cost it may change."""
+"""The fields of a move that name items which exist before it, and whose cost it may change."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A state that was reached, and what it costs."""
+    """A state that was reached, and its cost."""
 
     cost: float
     path: Path
@@ -170,7 +170,7 @@ class Exploration:
         try:
             at_best = not _leaves_tiling(move)
             items = self.touched(inverse)
-            after = math.fsum(self._asked(item, at_best=at_best) for item in items)
+            after = math.fsum(self._estimate(item, at_best=at_best) for item in items)
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -180,10 +180,10 @@ class Exploration:
 
         Raises:
             GroupingError: one of these items does not exist.
-            ArgumentError: it is no move.
+            ArgumentError: it is not a move.
         """
         if type(move) not in _NAMED:
-            raise ArgumentTypeError(f"{move!r} is no move", expected="such as Merge(3, 4)")
+            raise ArgumentTypeError(f"{move!r} is not a move", expected="such as Merge(3, 4)")
         items = set()
         for name in _NAMED[type(move)]:
             value = getattr(move, name)
@@ -193,7 +193,7 @@ class Exploration:
         return items
 
     def make(self, move: Move) -> set[int]:
-        """Make a move; returns what stands outside all groups and was changed by it.
+        """Make a move; returns the items outside all groups that it changed.
 
         Where groups among these should be tiled otherwise now, moves that do so follow; not after
         a move that annotates, or says a tiling.
@@ -268,7 +268,7 @@ class Exploration:
         self._ask_all()
 
     def _ask_all(self) -> None:
-        self._costs = {item: self._asked(item) for item in self.state.children()}
+        self._costs = {item: self._estimate(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
 
     def go_to(self, path: Path) -> None:
@@ -298,10 +298,10 @@ class Exploration:
         for item in before:
             self.cost -= self._costs.pop(item)
         for item in after:
-            self._costs[item] = self._asked(item)
+            self._costs[item] = self._estimate(item)
             self.cost += self._costs[item]
 
-    def _asked(self, item: int, *, at_best: bool = False) -> float:
+    def _estimate(self, item: int, *, at_best: bool = False) -> float:
         """Return the seconds of an item as it is tiled, or in its best tiling."""
         if at_best:
             return self._tilings.of(self.state, item)[1]
@@ -316,7 +316,7 @@ def _leaves_tiling(move: Move) -> bool:
 
 
 def _numbered(state: State, move: Move, inverse: Move) -> Move:
-    """Return a move that was made, with the number of what is new in it."""
+    """Return a move that was made, with the numbers of its new items."""
     if isinstance(move, Insert) and isinstance(inverse, Dissolve):
         return replace(move, group=state.item(inverse.group))
     if isinstance(move, Split) and isinstance(inverse, Merge):
@@ -340,7 +340,7 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
     Args:
         state: it is not changed while the moves are taken.
-        items: the groups; what is no group is passed over.
+        items: the groups; other items are passed over.
     """
     pairs: set[tuple[int, int]] = set()
     for item in items:
@@ -358,7 +358,9 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
 
 def neighbours(state: State, group: int) -> list[int]:
-    """The groups that a group reads, that read it, and the nearest that read what it reads."""
+    """The groups that a group reads, that read it, and the nearest that share an operand with
+    it.
+    """
     items: dict[int, None] = {}
     inputs = state.inputs(group)
     for value in inputs:

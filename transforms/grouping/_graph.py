@@ -1,4 +1,4 @@
-"""The light graph: the ops of a function and what they read, in Python alone.
+"""The light graph: the ops of a function and their operands, in Python alone.
 
 Made once from a module (`_reading.py`). Groups over it are a `State`; the graph itself is never
 changed.
@@ -79,7 +79,7 @@ class Work:
         operations: the number of each kind in an iteration: `multiply_add` (two operations in one),
             or a function that figures know.
         dtype: element type of the result.
-        is_scalar: True where it is no loop over vectors.
+        is_scalar: True where it is not a loop over vectors.
         is_view: True where the result is the first operand under another shape.
         is_constant: True where the result is one value in every place, and reads nothing.
     """
@@ -167,14 +167,14 @@ class Node:
     Attributes:
         number: where it stands among the ops of the function once all groups are inlined.
         op: its name.
-        reads: its operands, and then what the ops in its regions use from outside.
-        results: what is known of each of its results.
-        effect: what it does besides computing results, empty where nothing.
+        reads: its operands, and then the values from outside that the ops in its regions use.
+        results: the shape and type of each of its results, where known.
+        effect: its side effect, empty where it has none.
         is_cheap: whether it is worth no more than the traffic that computing it twice saves: no
             op that reduces.
         after: the nodes that it must follow though it does not read them.
         meaning: equal for two nodes that compute the same from the same reads; None where unknown.
-        work: what it does, for what asks how long that takes.
+        work: its operations, for estimates of their time.
     """
 
     number: int
@@ -213,7 +213,7 @@ class Graph:
         nodes: in the order of the text.
         returned: the values that the function's terminator uses.
         groups: those that the module has already.
-        order: what stands outside all groups, nodes and groups, in the order of the text.
+        order: the nodes and groups that stand in no group, in the order of the text.
     """
 
     function: str

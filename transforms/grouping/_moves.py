@@ -20,8 +20,8 @@ class Insert(Move):
         >>> state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
 
     Attributes:
-        items: what it holds.
-        annotations: what it says, by name: see `Annotate`.
+        items: the nodes and groups that it holds.
+        annotations: its annotations, by name: see `Annotate`.
         isolated: whether it is to be a `linalg_ext.isolated_group`.
         group: its number; the next one by default.
     """
@@ -55,7 +55,7 @@ class Insert(Move):
 
 @dataclass(frozen=True, repr=False)
 class Dissolve(Move):
-    """Put what a group holds in its place.
+    """Put the items of a group in its place.
 
     Attributes:
         group: it.
@@ -80,7 +80,7 @@ class Dissolve(Move):
 
 @dataclass(frozen=True, repr=False)
 class Merge(Move):
-    """Make one group of two that stand in one place; it says what the first one said.
+    """Make one group of two that stand in one place; it has the annotations of the first.
 
     Attributes:
         first: the group that stays.
@@ -119,8 +119,8 @@ class Split(Move):
 
     Attributes:
         group: the one that keeps the others.
-        items: what the new one holds.
-        annotations, isolated: what it says, and what it is, as of `Insert`.
+        items: the nodes and groups that the new one holds.
+        annotations, isolated: its annotations, and whether it is isolated, as of `Insert`.
         new: its number; the next one by default.
     """
 
@@ -154,8 +154,8 @@ class Split(Move):
         needed = {item for item in moved if state.needs(item, group) - moving}
         if needing and needed:
             raise GroupingError(
-                f"{state.describe(min(needing))} needs what would be split off, and "
-                f"{state.describe(min(needed))}, split off, needs what would stay"
+                f"{state.describe(min(needing))} needs an item that would be split off, and "
+                f"{state.describe(min(needed))}, split off, needs one that would stay"
             )
         new = state.fresh(self.new)
         before = state.children(parent)
@@ -169,7 +169,7 @@ class Split(Move):
 
 @dataclass(frozen=True, repr=False)
 class Annotate(Move):
-    """Set what a group says, its tiling for one; None takes it away.
+    """Set the annotations of a group, its tiling for one; None takes it away.
 
         >>> state.apply(Annotate(7, "tiling", (8, 64)))
 
@@ -321,7 +321,7 @@ class Duplicate(Move):
 
     Attributes:
         node: it, outside the group.
-        group: where the copy goes, before what reads it.
+        group: the destination of the copy, before the ops that read it.
         copy: the number of the copy; the next one by default.
         readers: the nodes that are to read the copy; by default those of the group that read the
             node, which something outside must read too then.
@@ -387,7 +387,7 @@ class Duplicate(Move):
 
 @dataclass(frozen=True, repr=False)
 class Deduplicate(Move):
-    """Remove a node that computes what another does; what reads it reads the other.
+    """Remove a node that computes the same as another; its readers read the other.
 
     Attributes:
         copy: the one that goes.
@@ -409,7 +409,7 @@ class Deduplicate(Move):
         copied, original = state.node(self.copy), state.node(self.node)
         alike = state.graph.first_alike
         if self.copy == self.node or alike(copied) != alike(original):
-            raise GroupingError(f"{copy} does not compute what {node} computes")
+            raise GroupingError(f"{copy} does not compute the same as {node} computes")
         if any(value.node == self.copy for value in state.graph.returned):
             raise GroupingError(f"the function returns {copy}: it stays")
         if state.reads(self.copy) != state.reads(self.node):
@@ -442,7 +442,7 @@ MOVES: dict[str, type[Move]] = {
 def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
     if isinstance(items, int | str):
         raise ArgumentTypeError(
-            f"{items!r} is no list of items",
+            f"{items!r} is not a list of items",
             expected="numbers of items and labels of groups, as in (3, 4)",
         )
     return tuple(items)
@@ -495,7 +495,7 @@ def _gathered(
     """Return the items of `parent` with one item in the place of `members`, which stand together.
 
     Raises:
-        GroupingError: what stands between them needs one of them, and is needed by another.
+        GroupingError: an item between them reads one of them, and is read by another.
     """
     siblings = state.children(parent)
     positions = _positions(siblings, members)

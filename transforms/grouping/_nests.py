@@ -5,8 +5,8 @@
                                 a contraction or an op on windows, or reads slices of it
     an element-wise op          after a contraction or an op on windows, over all of its result, is
                                 done with it (an epilogue)
-    nests one after another     share the loops over their rows where these are alike; what one
-                                hands to the other is then a row, and stays in the nearest cache
+    nests one after another     share the loops over their rows where these are alike; one hands
+                                a row to the other then, which stays in the nearest cache
     attention                   products, a softmax between them: one nest, no scores in memory
 
 This follows the passes of `transforms/codegen`, and upstream's element-wise fusion before them.
@@ -43,7 +43,7 @@ class Nest:
 
 
 class Members:
-    """The ops of a group, and what they read once views are looked through."""
+    """The ops of a group, and their operands with views looked through."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> fl
         return above
     own = sorted({loop for axis in read.axes for loop in axis})
     if own == list(range(len(own))):
-        return above  # what only later loops lack is computed before them
+        return above  # ops that only later loops lack are computed before them
     return max(1.0, above * user.iterations / work.iterations)
 
 

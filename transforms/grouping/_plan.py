@@ -77,14 +77,14 @@ class Plan:
         """Return the plan that `to_json` wrote.
 
         Raises:
-            ArgumentError: the text is no plan; names the move and the field.
+            ArgumentError: the text is not a plan; names the move and the field.
         """
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise ArgumentError(f"the text is no JSON: {error}") from None
+            raise ArgumentError(f"the text is not JSON: {error}") from None
         if not isinstance(data, list):
-            raise ArgumentError("the text is no plan", expected="a list of moves")
+            raise ArgumentError("the text is not a plan", expected="a list of moves")
         return cls(_read(written, number) for number, written in enumerate(data))
 
     def __len__(self) -> int:
@@ -182,7 +182,7 @@ def realize(module: ModuleLike, state: State) -> Module:
 
     Raises:
         GroupingError: the function is not the one that the graph was made from.
-        VerificationError: what came out breaks a rule of one of its ops.
+        VerificationError: the result breaks a rule of one of its ops.
     """
     target = as_module(module)
     clone = target.clone()
@@ -295,7 +295,7 @@ class _Writer:
         return empty
 
     def _write_to(self, output: Any, argument: Any, arguments: list[Any]) -> None:
-        """Have what a group gives be computed in its own destination.
+        """Have the results of a group computed in its own destinations.
 
         Where it comes from a group inside, that has made one for itself, or took that of another
         result, which was equal.

@@ -125,7 +125,7 @@ def find_function(root: Any, name: str | None) -> Any:
 
 
 class Flat(NamedTuple):
-    """A function without groups, and what its groups were.
+    """A function without groups, and its former groups.
 
     Attributes:
         ops: all but the terminator.

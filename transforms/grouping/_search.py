@@ -116,7 +116,7 @@ def search(
 class _Run:
     """One search.
 
-    The budget is shared: what is left goes in equal parts to the runs that are left. The starts
+    The budget is shared: the rest goes in equal parts to the runs that have not begun. The starts
     have a part of the time too; the first is made in any case.
     """
 
@@ -133,7 +133,7 @@ class _Run:
         self._progress: Progress | None = None
 
     def result(self, module: Module, timer: Timer) -> Found:
-        """Run, and say what came out."""
+        """Run, and return the result."""
         settings, x = self._settings, self._exploration
         first = Reached(x.cost, ())
         is_interrupted = False
@@ -183,11 +183,11 @@ class _Run:
         state, tilings = State(self._graph), BestTilings(self._model)
         Plan(reached.path).apply_to(state)
         ranked = {item: tilings.ranked(state, item) for item in state.children()}
-        asked = [item for item in ranked if ranked[item]]
-        if not asked:
+        ranked_items = [item for item in ranked if ranked[item]]
+        if not ranked_items:
             return []
-        costs = {item: self._model.of_group(state, item).seconds for item in asked}
-        group = max(asked, key=costs.__getitem__)
+        costs = {item: self._model.of_group(state, item).seconds for item in ranked_items}
+        group = max(ranked_items, key=costs.__getitem__)
         return [
             Reached(
                 reached.cost - costs[group] + seconds,
@@ -368,7 +368,9 @@ def _count(name: str, value: object, least: int | None) -> None:
 
 
 Strategy: TypeAlias = Callable[[Exploration], None]
-"""Makes moves until it knows no better or `is_over`; what it leaves behind does not matter."""
+"""Makes moves until it knows no better or `is_over`; the state that it leaves behind does not
+matter.
+"""
 
 BEAM_WIDTH = 4
 HOTTEST, COLDEST = 0.05, 1e-4
@@ -618,8 +620,8 @@ class Found:
         plan: the moves from the graph to the grouping that was found.
         state: the grouping.
         model: the cost model of the search.
-        together: seconds by the model with all ops in as few groups as possible, which is what
-            pipelines make of a function without groups.
+        together: seconds by the model with all ops in as few groups as possible, as pipelines group
+            a function without groups.
         trace: the moves of the search.
         tried: the number of moves that were tried.
         seconds: the time that the search took, without measuring.
@@ -645,7 +647,7 @@ class Found:
 
     @property
     def cost(self) -> Cost:
-        """The cost of what was found."""
+        """The cost of the grouping that was found."""
         return self.model.of_state(self.state)
 
     @property

@@ -1,7 +1,7 @@
 """Groupings of the ops of a graph, and the moves that change them.
 
-A state is changed by moves alone (`Move`); each is O(what it touches), and can be undone. In every
-state
+A state is changed by moves alone (`Move`); each takes time proportional to the items it touches,
+and can be undone. In every state
 
 - an item (a node, a copy of one, or a group) stands after all that it needs;
 - a group holds at least one item, and none with side effects;
@@ -27,7 +27,7 @@ from ._annotations import AttributeText, Note, annotations_text, note_of
 from ._graph import ARGUMENTS, Graph, Node, Value
 
 ROOT = -1
-"""The parent of what stands in no group."""
+"""The parent of items that stand in no group."""
 
 Item: TypeAlias = int | str
 """A reference to an item: its number, or the label of a group."""
@@ -68,7 +68,7 @@ class State:
     >>> state.apply(undo)
 
     Attributes:
-        graph: what it groups.
+        graph: the ops that it groups.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -115,7 +115,7 @@ class State:
         """
         number = ROOT if named == ROOT else self.item(named)
         if number != ROOT and number not in self._groups:
-            raise GroupingError(f"{self.describe(number)} is no group")
+            raise GroupingError(f"{self.describe(number)} is not a group")
         return number
 
     def data(self, group: Item) -> GroupData:
@@ -234,7 +234,7 @@ class State:
         """
         if not hasattr(move, "make"):
             raise ArgumentTypeError(
-                f"{move!r} is no move",
+                f"{move!r} is not a move",
                 expected="a move, such as Insert((3, 4))",
                 hint="plan.apply_to(state) makes all moves of a plan",
             )
@@ -286,8 +286,8 @@ class State:
         """Check the orders that a move names, and the interfaces and reads that it changed.
 
         Raises:
-            GroupingError: an item stands before one that it needs; or what goes in and out of a
-                group cannot be so.
+            GroupingError: an item stands before one that it needs; or a group cannot have the
+                inputs or results that it would get.
         """
         for group, natural in self._ordered.items():
             _check_order(self, group, natural)
@@ -378,7 +378,7 @@ class State:
         self._put(self._children, group, tuple(children))
 
     def put_copy(self, copy: int, source: int) -> None:
-        """Make a copy of a node, which reads what that reads; or a node that is gone once more.
+        """Make a copy of a node, with the same operands; or a node that is gone once more.
 
         Raises:
             GroupingError: that one computes something else.
@@ -450,7 +450,7 @@ class State:
         return item
 
     def describe(self, item: int) -> str:
-        """Return an item for a message: its number and what it is."""
+        """Return an item for a message: its number and its kind."""
         if item == ROOT:
             return "the function"
         if item in self._groups:
@@ -462,7 +462,7 @@ class State:
         """Raise GroupingError where there is no such item."""
         if not isinstance(item, int) or isinstance(item, bool):
             raise ArgumentTypeError(
-                f"{item!r} is no item",
+                f"{item!r} is not an item",
                 expected="the number of a node or group",
                 hint=f"state.item({item!r}) is that of a label" if isinstance(item, str) else None,
             )
@@ -493,7 +493,7 @@ class State:
 
 
 def check_interface(state: State, group: int) -> None:
-    """Raise GroupingError where what goes in and out of a group cannot be so."""
+    """Raise GroupingError where a group cannot have the inputs or results that it would get."""
     outputs = state.outputs(group)
     for kind, values, most in (
         ("inputs", state.inputs(group), INPUT_SLOTS),
@@ -536,7 +536,7 @@ def destination(state: State, value: Value, members: set[int]) -> Value | None:
     if node.op == "tensor.empty" and all(v.node not in members for v in state.reads(value.node)):
         return value
     raise GroupingError(
-        f"the sizes of what {state.describe(first.node)} gives to ops outside, {result.type}, "
+        f"the sizes of {state.describe(first.node)}, which ops outside read, {result.type}, "
         f"come from {state.describe(value.node)} in the group: there is no destination for it",
         hint="leave that op outside the group",
     )
@@ -570,7 +570,7 @@ def _set(table: dict[int, Any], key: int, value: Any) -> None:
         table[key] = value
 
 
-# A key is a sum over what it is of, so the order of items does not matter.
+# A key is a sum over the keys of the items, so their order does not matter.
 
 
 @functools.lru_cache(maxsize=65536)
@@ -623,14 +623,14 @@ _Moved = TypeVar("_Moved", bound="Move")
 class Move(ABC):
     """A change of a state that can be taken back, as data.
 
-    Items are named by their numbers, and groups by their labels, too. What a move does not say of
-    the order in which items stand after it, it chooses: what is in the way of a group that comes
-    together goes before it where it can, and else after it. `orders` says it instead, for any of
+    Items are named by their numbers, and groups by their labels, too. A move chooses the order in
+    which items stand after it, where it is not said: an item in the way of a group that comes
+    together goes before it where it can, and else after it. `orders` gives it instead, for any of
     the groups that the move changes; a move that takes another back has them, so that all is as it
     was.
 
     Attributes:
-        orders: how what groups hold is to be ordered after it, where that matters.
+        orders: the order of the items in groups after the move, where that matters.
     """
 
     orders: Orders = field(default=(), repr=False, metadata=ITEMS)
@@ -644,7 +644,7 @@ class Move(ABC):
         """
 
     def __repr__(self) -> str:
-        """The call that makes it, without what would be so anyway."""
+        """The call that makes it, without arguments that are defaults."""
         arguments = []
         for own in fields(self):
             value = getattr(self, own.name)
@@ -675,10 +675,10 @@ class Move(ABC):
     def arrange(
         self, state: State, group: int, natural: Sequence[int], new: Sequence[int] = ()
     ) -> None:
-        """Set what a group holds: in the order that the move says, else as given.
+        """Set the items of a group: in the order that the move says, else as given.
 
         Args:
-            natural: an order in which each item stands after what it needs.
+            natural: an order in which each item stands after its producers.
             new: those that did not stand in the group before.
 
         Raises:

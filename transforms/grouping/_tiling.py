@@ -1,7 +1,7 @@
 """The part of its loops that each op of a group runs in one tile of the group.
 
-A tiling is of the op that gives the result. The other ops compute in a tile what that op reads of
-them in it: its footprints are their tiles.
+A tiling is of the op that gives the result. The other ops compute in a tile the parts that that op
+reads of them in it: its footprints are their tiles.
 """
 
 from __future__ import annotations

@@ -27,15 +27,15 @@ from ._tiling import SLICE, loops_of, tiles_of, tiling_of
 
 @dataclass(frozen=True, repr=False)
 class Cost:
-    """Seconds, and what they are made of.
+    """Seconds, and their parts.
 
     >>> print(Cost(3e-6, (("memory", 2e-6), ("calls", 1e-6))))
 
     Attributes:
         seconds: in all.
         parts: seconds of each part by name, in the order of the table; their sum is `seconds`.
-        work: what was counted to come to them (bytes of each level, operations of each kind), by
-            name and with the unit in the name.
+        work: the counts behind them (bytes of each level, operations of each kind), by name and
+            with the unit in the name.
     """
 
     seconds: float
@@ -172,12 +172,14 @@ class TargetModel:
                 that is not tiled.
 
         Raises:
-            GroupingError: there is no such item; or these are no sizes.
-            ArgumentTypeError: the tiling is no sequence.
+            GroupingError: there is no such item; or these are not sizes.
+            ArgumentTypeError: the tiling is not a sequence.
         """
         group = state.item(group)
         if not isinstance(tiling, Sequence):
-            raise ArgumentTypeError(f"{tiling!r} is no tiling", expected="sizes, such as (8, 64)")
+            raise ArgumentTypeError(
+                f"{tiling!r} is not a tiling", expected="sizes, such as (8, 64)"
+            )
         tiling = tuple(tiling)
         loops = loops_of(state, group)
         if any(type(size) is not int or size < 0 for size in tiling) or len(tiling) > len(loops):
@@ -201,7 +203,7 @@ class TargetModel:
     def _on_threads(self, cost: Cost, members: Members, tiles: int) -> Cost:
         slack = max((_slack(work) for work in members.work.values()), default=1)
         threads = min(self.threads, slack * tiles)
-        # Reading from a level is faster by what all cores together read from it.
+        # Reading from a level is faster by the rate of all cores together.
         speedups: dict[str, float] = {
             level.name: max(1.0, min(threads, level.shared / level.read))
             for level in self.figures.levels
@@ -260,7 +262,7 @@ class Counting:
     Attributes:
         target, figures: the machine.
         members: the group.
-        around: bytes that a call of the whole function touches, besides what it makes for itself.
+        around: bytes that a call of the whole function touches, without its intermediate results.
         tiles: how many times all of it is done, each time for one tile.
     """
 
@@ -295,7 +297,7 @@ class Counting:
             for kind, seconds, count in arithmetic(node_work, rounds, self.target, self.figures):
                 computing[kind] += seconds
                 work[kind] += count
-        # Functions wait for each other where a nest has several; what is simple fills the gaps.
+        # Functions wait for each other where a nest has several; simple ops fill the gaps.
         functions = _CROWDING & computing.keys()
         if functions and "simple" in computing:
             computing["simple"] *= BESIDE_FUNCTIONS
@@ -369,7 +371,7 @@ class Counting:
         # An argument or a constant is there before the call.
         is_given = value.node == ARGUMENTS or self.members.state.node(value.node).work.kind == FREE
         outside = self.around if is_given else 2 * access.bytes
-        # A tile finds what every tile reads where the tile before has left it.
+        # A tile finds the data that every tile reads where the tile before has left it.
         first = min(moved, access.bytes / self.tiles)
         yield self.figures.level_of(outside), first
         if moved > first:

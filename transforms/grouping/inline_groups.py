@@ -33,7 +33,7 @@ NAME = "linalg-ext-inline-groups"
 def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Report:
     """Put the ops of groups in their place.
 
-    `keep_preserved` leaves those that say `preserve`, and what is in them.
+    `keep_preserved` leaves those that say `preserve`, and their ops.
     """
     report = Report(NAME)
     groups: list[Any] = []

@@ -13,12 +13,12 @@ after:
     %r = func.call @linalg_ext_group_0(%x, %e)
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
-`SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have.
-The function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined`
-puts it back, its ops marked. What passes do to its ops meanwhile, they do within the group. A group
-that says `tiling` is tiled here, and what computes its result is fused into the tiles. A group
-inside another is a function of its own where it says `tiling` or `preserve`, and goes the way of
-the other where it does not. What a group cannot have is left in the report.
+`SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have. The
+function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined` puts it
+back, its ops marked. Passes that run meanwhile change its ops within the group. A group that says
+`tiling` is tiled here, and the producers of its result are fused into the tiles. A group inside
+another is a function of its own where it says `tiling` or `preserve`, and goes the way of the other
+where it does not. Annotations that a group cannot have are named in the report.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _is_recreated(value: Any) -> bool:
 
 
 def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
-    """Tile what a function returns; return the obstacles if it cannot be tiled."""
+    """Tile the results of a function; return the obstacles if it cannot be tiled."""
     with ir.InsertionPoint(function):
         spare = function.clone()
     try:
@@ -159,25 +159,25 @@ class ChosenGroup:
         name: of the function that it is meanwhile.
         label: its name for people.
         ops: how many of each name it holds.
-        asked: what it says besides its label.
-        obstacles: what of that it cannot have, and why.
+        annotations: its annotations besides its label.
+        obstacles: the annotations that it cannot have, with reasons.
     """
 
     name: str
     label: str
     ops: tuple[tuple[str, int], ...]
-    asked: tuple[str, ...]
+    annotations: tuple[str, ...]
     obstacles: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, group: Group, name: str) -> ChosenGroup:
         """Return a group that is about to become the function of that name."""
         counted = Counter(op.operation.name for op in list(group.body.operations)[:-1])
-        asked = [f"tiling = {list(group.tiling)}"] if group.tiling else []
-        asked += [PRESERVE] if group.preserve else []
+        annotations = [f"tiling = {list(group.tiling)}"] if group.tiling else []
+        annotations += [PRESERVE] if group.preserve else []
         rest = {name: str(note) for name, note in group.annotations.items() if name not in _OWN}
-        asked += [annotations_text({name: text}) for name, text in rest.items()]
-        return cls(name, group.label, tuple(counted.items()), tuple(asked))
+        annotations += [annotations_text({name: text}) for name, text in rest.items()]
+        return cls(name, group.label, tuple(counted.items()), tuple(annotations))
 
     @property
     def title(self) -> str:
@@ -188,5 +188,5 @@ class ChosenGroup:
         """Return the ops of the group, the annotations that it asks for, and those refused."""
         contents = ", ".join(f"{count} {op}" if count > 1 else op for op, count in self.ops)
         rows = [("holds", contents)]
-        rows += [("asks", request) for request in self.asked]
+        rows += [("asks", request) for request in self.annotations]
         return [*rows, *(("not", obstacle) for obstacle in self.obstacles)]

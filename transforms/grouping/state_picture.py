@@ -17,7 +17,7 @@ _MOST_LINES = 14
 """The most lines of a box; the rest is counted."""
 
 _ARGUMENTS, _RESULTS = -1, -2
-"""The keys of two boxes that are no items."""
+"""The keys of two boxes that are not items."""
 
 
 def picture(state: State, model: CostModel | None = None) -> str:
@@ -64,7 +64,7 @@ def lines_of(state: State, group: int, depth: int = 0) -> Iterator[str]:
 
 
 def text_of(state: State, item: int, *, numbered: bool = True) -> str:
-    """Return an item for people: a group with what it says, an op with what it gives."""
+    """Return an item for people: a group with its annotations, an op with its results."""
     if state.is_group(item):
         data = state.data(item)
         name = data.label or "group"

@@ -20,7 +20,7 @@ class FloatFormat:
         name: MLIR's name of the type.
         exponent: the width of the exponent field, in bits.
         mantissa: the width of the stored mantissa, in bits.
-        bias: what is subtracted from the exponent field.
+        bias: the number that is subtracted from the exponent field.
         nan: the bits of the (quiet) NaN, without its sign.
         largest: the bits of the largest finite number; all magnitudes above are special.
         overflow: the bits that a number beyond `largest` rounds to: infinity, or NaN.

@@ -29,7 +29,7 @@ no two of them overlap in any call."""
 THREADS = "linalg_ext.threads"
 """Attribute of the entry that says for how many threads its loops are cut.
 
-It is then given, where its status goes out, what has loops shared.
+Before a call the word of its status then holds the context by which threads share loops.
 """
 
 
@@ -90,7 +90,7 @@ class Functions:
     def __init__(self, module: ir.Operation, stem: str) -> None:
         """
         Args:
-            module: where they go, after what is there.
+            module: where they go, after its other functions.
             stem: the prefix of their names; a number follows.
         """
         self._block = module.regions[0].blocks[0]
@@ -113,11 +113,13 @@ class Functions:
 
         Args:
             key: all that it is made of.
-            plan: what it does; its `repr` is the table. None where there is nothing to tell.
-            write: writes a function of a given name as text, and what it declares after it.
+            plan: the plan that `explain()` shows for it; its `repr` is the table. None where there
+                is nothing to tell.
+            write: writes a function of a given name as text, and the functions it declares after
+                it.
         """
         name = self._next_name()
-        parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
+        parsed = ir.Module.parse(write(name))  # lives for as long as the cloned function
         function, *declarations = parsed.body.operations
         if plan is not None:
             function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
@@ -137,7 +139,7 @@ class Functions:
 
         Args:
             key: all that it is made of.
-            function: may call what is in this module.
+            function: may call the functions of this module.
         """
         name = self._next_name()
         copy = function.clone(ir.InsertionPoint(self._block))
@@ -154,12 +156,12 @@ class Functions:
         return f"{self._stem}_{number}"
 
     def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
-        """Call a function before an op, and say of what is in it which ops it stands for.
+        """Call a function before an op, and note in its body the ops that it stands for.
 
         Args:
             name: that `add` gave.
             operands: of the call.
-            ops: what the function computes; the call goes before the first of them.
+            ops: the ops that the function computes; the call goes before the first of them.
         """
         location = _fused([op.location for op in ops])
         with location, ir.InsertionPoint(ops[0]):
@@ -174,14 +176,14 @@ def declare(module: ir.Operation, text: str) -> bool:
     """Add functions to a module; those that it declares with the same type are there already.
 
     Args:
-        module: where they go, before what is there.
+        module: where they go, before its other functions.
         text: a module of the functions, and of the variables that they use.
 
     Returns:
         False where the module means something else by one of their names: it is left as it is.
     """
     symbols = ir.SymbolTable(module)
-    parsed = _parsed(text, module.context)  # must outlive what is read of it
+    parsed = _parsed(text, module.context)  # must outlive the ops that are read of it
     ops = [op.operation for op in parsed.body.operations]
     names = [ir.StringAttr(op.attributes["sym_name"]).value for op in ops]
     are_taken = [name in symbols for name in names]
@@ -197,17 +199,17 @@ def declare(module: ir.Operation, text: str) -> bool:
 
 def _parsed(text: str, context: ir.Context) -> ir.Module:
     """Return a module to clone from; a context on loan keeps it."""
-    kept = kept_with(context)
-    if kept is None:
+    cache = kept_with(context)
+    if cache is None:
         return ir.Module.parse(text, context)
-    if text not in kept:
-        kept[text] = ir.Module.parse(text, context)
-    parsed: ir.Module = kept[text]
+    if text not in cache:
+        cache[text] = ir.Module.parse(text, context)
+    parsed: ir.Module = cache[text]
     return parsed
 
 
 def _is_declared_as(function: ir.Operation, other: ir.Operation) -> bool:
-    """Return whether a function without a body is what a symbol of a module is, by its type."""
+    """Return whether a function without a body has the type of a module's symbol of its name."""
     types = [op.attributes.get("function_type") for op in (function, other)]
     is_declaration = not len(function.regions[0].blocks)
     return is_declaration and other.name == function.name and types[0] == types[1]

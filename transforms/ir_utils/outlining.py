@@ -64,7 +64,9 @@ def outermost_loops(function: ir.Operation) -> list[ir.Operation]:
 
 
 def part_of(loop: ir.Operation) -> Part | None:
-    """Return a loop as a function; None where that cannot take what the loop takes from outside."""
+    """Return a loop as a function; None where a function cannot take the values that the loop uses
+    from outside.
+    """
     return part_of_ops([loop], dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
 
 

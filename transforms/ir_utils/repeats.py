@@ -41,9 +41,10 @@ _MOST_PERIODS = 32
 
 
 def is_repeated(value: ir.Value) -> bool:
-    """Return whether a function has a copy of what gives a value, instead of the value.
+    """Return whether a function has a copy of a value's producer, instead of the value.
 
-    Large constants that differ from element to element are weights: what takes them is the same.
+    Large constants that differ from element to element are weights: ops that differ in them alone
+    are the same.
     """
     op = producer(value)
     if op is None or not _is_constant(op):

@@ -138,7 +138,7 @@ def at_op(op: Any) -> Iterator[None]:
 
 
 Build = Callable[[Any], Any]
-"""Builds what takes the place of an op, at its place and location.
+"""Builds the replacement of an op, at its place and location.
 
 It gives the value of the only result, a list of the values of all, or a text: why the op is left.
 None leaves it without a word.
@@ -146,7 +146,7 @@ None leaves it without a word.
 
 
 def replace_each(name: str, ops: Iterable[Any], build: Build) -> Report:
-    """Put in the place of each op what `build` makes of it, and erase it.
+    """Replace each op by the value that `build` makes of it, and erase it.
 
     Args:
         name: of the pass, for its report.
@@ -167,7 +167,7 @@ def replace_each(name: str, ops: Iterable[Any], build: Build) -> Report:
 
 
 def lowering_pass(name: str, *on: str) -> Callable[[Build], ModulePass]:
-    """Make a function of an op a pass that puts what it builds in the place of all such ops.
+    """Make a function that builds an op's replacement a pass that replaces all such ops.
 
     Args:
         name: `linalg-ext-...`.

@@ -1,7 +1,7 @@
 """Lowerings to linalg on tensors: StableHLO, tm_tensor, and the ops of this library's dialect.
 
 `OUTLINING` and `PASSES` run before the checks of bounds, so that these see every index.
-`DESTINATION_OPS` runs after them: these ops stay in bounds by what they assert of sizes.
+`DESTINATION_OPS` runs after them: these ops stay in bounds by the sizes that they assert.
 """
 
 from __future__ import annotations

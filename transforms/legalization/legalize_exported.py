@@ -2,8 +2,8 @@
 
     module = lx.parse(text)        # runs it, where the text holds such ops
 
-What upstream's passes leave (StableHLO's loops, branches, sorts,
-scatters, and some ops of open sizes) is lowered here.
+Ops that upstream's passes leave (StableHLO's loops, branches, sorts, scatters, and some of open
+sizes) are lowered here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STABLEHLO = ",".join(
         "linalg-ext-lower-scalar-tensors",
         "canonicalize",
         "cse",
-        # Exporters leave open in what a sum of narrow floats is added up; all of them mean f32.
+        # Exporters leave open the type in which narrow floats are added up; all of them mean f32.
         "linalg-ext-infer-compute-type",
     )
 )
@@ -58,8 +58,8 @@ _PIPELINES = {"stablehlo": _STABLEHLO, "torch": TORCH, "tosa": _TOSA}
 _HINTS: Mapping[str, str] = MappingProxyType(
     {
         "stablehlo.custom_call": "the call is to the exporter's runtime: compute it with "
-        "other functions, or outside of what is compiled",
-        "stablehlo.fft": "transform outside of what is compiled, or by a product with the "
+        "other functions, or outside of the compiled function",
+        "stablehlo.fft": "transform outside of the compiled function, or by a product with the "
         "matrix of the transform",
     }
 )
@@ -70,8 +70,8 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
     """Write StableHLO's, TOSA's and PyTorch's ops as linalg on tensors, in place.
 
     Raises:
-        LoweringError: there is one that neither upstream nor this library lowers; names it, and
-            what to do.
+        LoweringError: there is one that neither upstream nor this library lowers; names it, and a
+            remedy.
         CrashError: one of upstream's passes died; this module is as before.
     """
     root = module.ir.operation

@@ -80,8 +80,8 @@ def lower_concatenate(op: ir.Operation) -> Any:
         %r = tensor.insert_slice %b into %s[4, 0] [3, 5] [1, 1]
                : tensor<3x5xf32> into tensor<7x5xf32>
 
-    Bufferization writes what makes an input straight into its place. Sizes that are dynamic are
-    asserted to fit: a slice that is too large would be written beyond the destination.
+    Bufferization lets the producer of an input write straight into its place. Sizes that are
+    dynamic are asserted to fit: a slice that is too large would be written beyond the destination.
     """
     view = Concatenate.of(op)
     along, sizes = view.dimension, sizes_of(view.init)
@@ -451,7 +451,7 @@ class _ScatterLowering:
         conditions = []
         for position, last in zip(starts, self.lasts, strict=True):
             if isinstance(position, int):
-                # A window begins at 0 along what is not indexed.
+                # A window begins at 0 along dimensions that are not indexed.
                 if not isinstance(last, int):
                     conditions.append(compare("sge", last, 0))
                 continue
@@ -513,7 +513,7 @@ def lower_destination_ops(module: ir.Operation) -> Report:
     """Lower softmax, packs, concatenate, reverse, gather, scatter, scan, sort, ..."""
     report = Report("linalg-ext-lower-destination-ops")
     decompose(module, operations(module, DECOMPOSED), report)
-    # Upstream's decomposition also erases what is dead: ops from before it may be gone.
+    # Upstream's decomposition also erases dead ops: ops from before it may be gone.
     moving = operations(module, _BUILDS)
     report.merge(replace_each(report.pass_name, moving, lambda op: _BUILDS[op.name](op)))
     return report

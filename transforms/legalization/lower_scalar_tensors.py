@@ -12,7 +12,7 @@ after:
     %s = arith.addf %x, %x : f32
     %r = tensor.from_elements %s : tensor<f32>
 
-`canonicalize` then takes out what puts an element into a tensor and out again.
+`canonicalize` then removes the ops that put an element into a tensor and out again.
 """
 
 from __future__ import annotations

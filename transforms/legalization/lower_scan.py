@@ -23,7 +23,7 @@ after:
 
 Along another dimension than the last one, a step is made for a whole plane at a time: a
 `linalg.generic` on slices, whose elements lie side by side. Sums of floats that are carried in
-their own type are carried with what they lose then, as `codegen/base/blocked_sums.py` says; loops
+their own type are carried with their rounding error, as `codegen/base/blocked_sums.py` says; loops
 over rows are the vectorizer's, which does so itself.
 """
 
@@ -83,7 +83,7 @@ def lower_scan(op: Any) -> list[Any]:
 
 
 class _Steps:
-    """The steps of a scan along its dimension; a subclass says what is carried.
+    """The steps of a scan along its dimension; a subclass says which values are carried.
 
     Attributes:
         scan: the op.
@@ -105,13 +105,14 @@ class _Steps:
         join: Callable[[list[Any], list[Any]], list[Any]],
         put: Callable[[Any, Any, Any], Any],
     ) -> list[Any]:
-        """Return what is carried at last, and the target.
+        """Return the value that is carried at last, and the target.
 
         Args:
-            start: what is carried first; where the scan has no initial value, anything like it.
+            start: the value that is carried first; where the scan has no initial value, anything
+                like it.
             target: the tensor that is written.
             take: gives the elements, or planes, at a position.
-            join: gives what is carried on; the first of it is what is written.
+            join: gives the value that is carried on; its first value is the one that is written.
             put: writes a value at a position of a target, and gives that.
         """
         count = self.sizes[self.scan.dimension]
@@ -159,7 +160,7 @@ class _Steps:
 
 
 class _Rows(_Steps):
-    """Along the last dimension: element by element, what is carried in a register."""
+    """Along the last dimension: element by element, the carried value in a register."""
 
     def results(self, is_wanted: bool) -> list[Any]:
         """Return the result, and on request the last carried value."""
@@ -192,7 +193,7 @@ class _Planes(_Steps):
     """Along another dimension: plane by plane."""
 
     def results(self, is_wanted: bool) -> list[Any]:
-        """Return the result, and what is carried at last."""
+        """Return the result, and the value that is carried at last."""
         scan, carried = self.scan, self.carried
         rest = [size for axis, size in enumerate(self.sizes) if axis != scan.dimension]
         added = self._added()
@@ -220,7 +221,7 @@ class _Planes(_Steps):
         return [target, total]
 
     def _added(self) -> int | None:
-        """Return the input that is added to what is carried, each step rounding; None if absent.
+        """Return the input that is added to the carried value, each step rounding; None if absent.
 
         Floats that were widened before they are added are exact enough.
         """

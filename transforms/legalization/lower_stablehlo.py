@@ -27,8 +27,8 @@ after:
     }
     %r = tensor.from_elements %r0 : tensor<i32>
 
-What has no dimensions is carried as a scalar. An index of `stablehlo.case` that names no branch
-takes the last one. What goes through `stablehlo.optimization_barrier` comes out as it is.
+Tensors of rank 0 are carried as scalars. An index of `stablehlo.case` that names no branch takes
+the last one. Values go through `stablehlo.optimization_barrier` unchanged.
 
 `stablehlo.sort` becomes our own sort.
 
@@ -141,7 +141,7 @@ def lower_stablehlo(module: ir.Operation) -> Report:
         pairs = zip(op.results, _LOWERINGS[op.name](op), strict=True)
         return [_wrapped(value, result.type) for result, value in pairs]
 
-    # From the inside out: to copy a body is to copy what was lowered in it.
+    # From the inside out: to copy a body is to copy its lowered ops.
     ops = reversed(operations(module, _LOWERINGS))
     return replace_each("linalg-ext-lower-stablehlo", ops, build)
 
@@ -187,7 +187,9 @@ def _plain_types(types: Sequence[Any]) -> list[Any]:
 
 
 def _body(block: Any, values: Sequence[Any]) -> list[Any]:
-    """Return a region's block copied to the insertion point, from and to what is `_plain`."""
+    """Return the results of a region's block, copied to the insertion point; values are as of
+    `_plain`.
+    """
     types = [argument.type for argument in block.arguments]
     tensors = [_wrapped(value, type_) for value, type_ in zip(values, types, strict=True)]
     return [_plain(value) for value in inlined(block, tensors)]
@@ -259,7 +261,7 @@ def _sorted(op: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Dimensions:
-    """The op's own words for which dimension is what; the specification of StableHLO has them."""
+    """The op's own names for the roles of dimensions; the specification of StableHLO has them."""
 
     update_window_dims: tuple[int, ...] = ()
     inserted_window_dims: tuple[int, ...] = ()

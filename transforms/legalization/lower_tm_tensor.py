@@ -158,7 +158,7 @@ def lower_exported_scatter(op: Any) -> Any:
           scf.yield %row : tensor<5x7xf32>
         }
 
-    An update stands in the last dimensions of what is written to; indices are added to its place
+    An update stands in the last dimensions of the destination; indices are added to its place
     there. Where several updates meet, they are taken in their order.
     """
     updates, indices, original = op.operands
@@ -211,8 +211,8 @@ def lower_exported_sort(op: Any) -> list[Any]:
           : (tensor<9xf32>, tensor<9xf32>) -> tensor<9xf32>
 
     Its body says whether one element may stand before another, ours whether it must: where the
-    other may not stand before it. A comparison of floats is false where one is no number: such come
-    last, or first where larger ones do, as PyTorch has them.
+    other may not stand before it. A comparison of floats is false where one is not a number: such
+    come last, or first where larger ones do, as PyTorch has them.
     """
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     return sort(*op.operands, dimension=axis, comparator=_must_precede(op))
@@ -291,9 +291,9 @@ def lower_exported_top_k(op: Any) -> list[Any]:
           scf.yield %kept#0, %kept#1 : tensor<4x2xf32>, tensor<4x2xi32>
         }
 
-    The body says whether an element comes before one that is kept. What the outputs hold at first
-    is what an element must beat. A second input has the indices that the second result gives;
-    without it they are places along the dimension.
+    The body says whether an element comes before one that is kept. An element must exceed the
+    values that the outputs hold at first. A second input has the indices that the second result
+    gives; without it they are places along the dimension.
     """
     *inputs, values, indices = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value

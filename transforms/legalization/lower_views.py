@@ -37,8 +37,8 @@ def lower_views(module: ir.Operation) -> Report:
     """Lower slices, tiles and sets of views to subviews.
 
     Raises:
-        LoweringError: two views are of different buffers, or what they have in common cannot be
-            told before the run.
+        LoweringError: two views are of different buffers, or their overlap cannot be told before
+            the run.
     """
     report = Report(NAME)
     read, emitters = ViewReader(), _Emitters()
@@ -65,7 +65,9 @@ def lower_views(module: ir.Operation) -> Report:
 
 
 class _Emitters:
-    """An emitter for each block: what was computed before, in it or around it, is there."""
+    """An emitter for each block: it has the values that were computed before, in the block or
+    around it.
+    """
 
     def __init__(self) -> None:
         self._of: dict[ir.Block, Emitter] = {}

@@ -32,10 +32,10 @@ after:
     }
 
 The example is with `least=2`. The passes on tensors, fusion among them, then do their work once for
-all layers; `linalg-ext-inline-outlined` puts the ops back, and buffers are chosen as ever. A
-layer ends where fusion ends anyway: one value alone leaves it. An op computes that value, and
-several ops take it, or a contraction, or the caller. All sizes at the ends are known: what asks for
-one need not see into a layer.
+all layers; `linalg-ext-inline-outlined` puts the ops back, and buffers are chosen as ever. A layer
+ends where fusion ends anyway: one value alone leaves it. An op computes that value, and several ops
+take it, or a contraction, or the caller. All sizes at the ends are known: an op that asks for one
+need not see into a layer.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def outline_repeated_layers(module: ir.Operation, *, least: int = 12) -> Report:
 
 
 def _outline_in(block: Sequence[Any], outlined: Functions, least: int) -> int:
-    """Outline what repeats itself among the ops of a block; the number of calls."""
+    """Outline the sequences that repeat among the ops of a block; the number of calls."""
     line = Line(block)
     leaving = _Leaving(line)
     replaced: dict[Any, Any] = {}

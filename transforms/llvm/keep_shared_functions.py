@@ -92,13 +92,13 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     constants = (op.attributes["value"] for op in ops if op.name == "func.constant")
     with_address = {ir.FlatSymbolRefAttr(value).value for value in constants}
     is_long = count_operations(module) > longest
-    kept = {
+    shared = {
         name: function
         for name, function in known.items()
         if (counts[name] > 1 or is_long) and name not in with_address and _may_be_kept(function)
     }
     failing = _failing([op for op in ops if op.name in _CAN_FAIL], calls)
-    for name, function in kept.items():
+    for name, function in shared.items():
         report.changed["func.func"] += 1
         function.attributes["no_inline"] = ir.UnitAttr.get()
         if all(_is_plain(argument.type) for argument in function.regions[0].blocks[0].arguments):
@@ -106,7 +106,7 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
         if name in failing:
             _return_status(function)
     for call in calls:
-        if (name := callee_of(call)) in kept and name in failing:
+        if (name := callee_of(call)) in shared and name in failing:
             with call.location, ir.InsertionPoint(call):
                 _hand_status_on(call)
     return report

@@ -1,4 +1,4 @@
-"""Make functions internal that no other code calls, and drop what the entry does not use.
+"""Make functions internal that no other code calls, and drop those that the entry does not use.
 
 An entry takes each buffer as a pointer, an offset, sizes and strides. These are a thousand values
 for a model with a hundred parameters, and the entry uses only the pointers. Its C interface alone
@@ -73,12 +73,12 @@ def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
     """Drop the arguments that a function does not use; its interface alone calls it."""
     block = function.regions[0].blocks[0]
     used = [any(True for _ in argument.uses) for argument in block.arguments]
-    kept = list(compress(block.arguments, used))
+    used_arguments = list(compress(block.arguments, used))
     (call,) = operations(interface, {"llvm.call"})
     for at in reversed(range(len(used))):
         if not used[at]:
             block.erase_argument(at)
-    inputs = ", ".join(str(argument.type) for argument in kept)
+    inputs = ", ".join(str(argument.type) for argument in used_arguments)
     result = call.results[0].type if len(call.results) else None
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.Type.parse(f"!llvm.func<{'void' if result is None else result} ({inputs})>")

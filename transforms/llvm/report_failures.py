@@ -147,7 +147,7 @@ def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
 
 
 def _message(check: Any) -> str:
-    # The message of an assertion in bytecode may be no text.
+    # The message of an assertion in bytecode may not be text.
     message = ir.StringAttr(check.attributes["msg"]).value_bytes.decode(errors="replace")
     location = check.location
     while isinstance(location, ir.CallSiteLoc):

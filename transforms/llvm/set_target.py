@@ -75,7 +75,7 @@ def confine(function: Any, target: Target) -> None:
     old = list(ir.ArrayAttr(attributes["passthrough"])) if "passthrough" in attributes else []
     attributes["passthrough"] = ir.ArrayAttr.get([*old, *_vector_widths(target)])
     if "always_inline" in attributes:
-        del attributes["always_inline"]  # the two together are no valid function
+        del attributes["always_inline"]  # the two together are not a valid function
     attributes["no_inline"] = ir.UnitAttr.get()
 
 

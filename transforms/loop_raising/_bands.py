@@ -1,7 +1,7 @@
 """Bands: perfect nests of `scf.for` that run a number of times that none of them changes.
 
-Between two loops may stand what computes, and what reads elements that the nest does not write.
-Here are the index values as such loops see them, and the memory that their statements access.
+Between two loops may stand computations, and reads of elements that the nest does not write. Here
+are the index values as such loops see them, and the memory that their statements access.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Band:
 
     Attributes:
         levels: its loops, the outermost first.
-        ops: what one iteration does, in order, those between the loops first.
+        ops: the ops of one iteration, in order, those between the loops first.
     """
 
     levels: tuple[Level, ...]
@@ -242,7 +242,7 @@ class Memory:
         if op.name in (_READS, _WRITES):
             buffer, *indices = list(op.operands)[1 if op.name == _WRITES else 0 :]
             behind = buffer_of(buffer)
-            # The indices of a view are not those of what it is a view of.
+            # The indices of a view are not those of its source.
             positions = tuple(map(self.read, indices)) if behind.value == buffer else None
             yield Access(behind, positions, op.name == _WRITES)
         elif op.name in _PURE_OPS:

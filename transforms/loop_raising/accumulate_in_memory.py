@@ -20,13 +20,14 @@ after:
       }
     }
 
-Where it is kept is where the result is stored, or what is computed of it, such as a mean, if
-nothing touches that place meanwhile; else in a buffer of one element on the stack of the function.
-Nests are then as linalg's lowering makes them: `linalg-ext-distribute-loops` makes perfect ones of
-them, and `linalg-ext-raise-loops` structured ops. Nests on tensors stay: they need no memory.
+Its place is that of the stored result, or of a value computed from it, such as a mean, if nothing
+touches that place meanwhile; else in a buffer of one element on the stack of the function. Nests
+are then as linalg's lowering makes them: `linalg-ext-distribute-loops` makes perfect ones of them,
+and `linalg-ext-raise-loops` structured ops. Nests on tensors stay: they need no memory.
 
-It does not run of itself before `linalg-ext-raise-loops`, for what is not raised then is slower:
-the schedule step `raise_loops` takes it. Upstream's `affine-scalrep` and LLVM go the other way.
+It does not run of itself before `linalg-ext-raise-loops`, for a nest that is not raised then is
+slower: the schedule step `raise_loops` takes it. Upstream's `affine-scalrep` and LLVM go the other
+way.
 """
 
 from __future__ import annotations
@@ -61,18 +62,18 @@ def accumulate_in_memory(module: ir.Operation) -> Report:
 
 
 def accumulate(module: ir.Operation, report: Report, allocate: _Allocator) -> None:
-    """Keep what loops carry in memory.
+    """Keep the values that loops carry in memory.
 
     Args:
         module: an op.
         report: of a pass.
-        allocate: gives an element to what a loop carries, if nothing stores it.
+        allocate: allocate an element for a carried value that no op stores.
     """
-    # From inside outwards: what a loop inside hands on the one around it does, too.
+    # From inside outwards: a value that an inner loop hands on, the outer loop hands on, too.
     for loop in reversed(operations(module, [FOR])):
         if len(loop.results):
             _drop_unchanged(loop)
-    # From outside inwards: what a loop inside begins with is then in memory already.
+    # From outside inwards: the initial value of an inner loop is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
         elements = _elements_of(loop, allocate)
@@ -246,7 +247,9 @@ def _finish(loop: ir.Operation, elements: Sequence[_Element]) -> None:
 
 
 def _drop_unchanged(loop: ir.Operation) -> None:
-    """Have a loop no longer carry what it hands on unchanged: that is what it begins with."""
+    """Have a loop no longer carry a value that it hands on unchanged: its initial value takes its
+    place.
+    """
     lower, upper, step, *inits = loop.operands
     body = loop.regions[0].blocks[0]
     *ops, yielding = [op.operation for op in body.operations]

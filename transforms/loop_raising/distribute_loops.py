@@ -23,10 +23,10 @@ after:
       }
     }
 
-Of a nest that is not perfect this makes perfect ones, wherever no iteration needs what a later part
-did in an iteration before; those parts stay together, and `linalg-ext-embed-conditionals` makes
-them perfect. Arguments of a function that no other calls are taken not to overlap: calls of kernels
-see to that.
+Of a nest that is not perfect this makes perfect ones, wherever no iteration needs a result of a
+later part in an earlier iteration; those parts stay together, and `linalg-ext-embed-conditionals`
+makes them perfect. Arguments of a function that no other calls are taken not to overlap: calls of
+kernels see to that.
 
 Source: "Perfectly Nested Writes To The Whole Output Operands" of MLIR's linalg document; Allen and
 Kennedy, "Optimizing Compilers for Modern Architectures", loop distribution.

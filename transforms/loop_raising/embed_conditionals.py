@@ -35,10 +35,10 @@ after:
       }
     }
 
-The nest is perfect then: all of its statements are in the innermost loop, under predicates. Where
-the inner loop may run not once, it is made to run once, and what was in it is under a condition,
-too. What computes its bounds stays where it is. `linalg-ext-undo-predication` is the way back, once
-no transformation needs the nest to be perfect.
+The nest is perfect then: all of its statements are in the innermost loop, under predicates. An
+inner loop that may not run at all is made to run once, with its body under a condition. The ops
+that compute its bounds stay in their place. `linalg-ext-undo-predication` is the way back, once no
+transformation needs the nest to be perfect.
 
 Source: "Perfectly Nested Writes To The Whole Output Operands" of MLIR's linalg document.
 """
@@ -162,7 +162,7 @@ def _next(iv: ir.Value, step: ir.Value) -> ir.Value:
 
 
 def _guard(inner: ir.Operation, own: Sequence[ir.Operation], upper: ir.Value) -> None:
-    """Have what is in a loop done where its induction variable is below a bound only.
+    """Have the body of a loop run only where its induction variable is below a bound.
 
     A loop further inside then has no iterations: it stays a loop in a loop.
     """

@@ -43,17 +43,17 @@ after:
       linalg.yield %e : f32
     } -> tensor<8xf32>
 
-What `linalg-ext-specialize` then calls by its name. Loops that begin elsewhere than at 0, that take
-steps, or that touch a part of a buffer become ops on `memref.subview`s; windows and what is read
-backwards stay in the maps, and induction variables in the body become `linalg.index`. A loop by
-which no result is indexed is a reduction: its iterations must combine a result by one associative
-op. Affine loops become those of scf first, and `scf.parallel`, with `scf.reduce` or without, a nest
-that runs in order, if all of it can be raised. Arguments of a function that no other calls are
-taken not to overlap.
+`linalg-ext-specialize` then makes it the named op. Loops that begin elsewhere than at 0, that take
+steps, or that touch a part of a buffer become ops on `memref.subview`s; windows and reversed reads
+stay in the maps, and induction variables in the body become `linalg.index`. A loop by which no
+result is indexed is a reduction: its iterations must combine a result by one associative op. Affine
+loops become those of scf first, and `scf.parallel`, with `scf.reduce` or without, a nest that runs
+in order, if all of it can be raised. Arguments of a function that no other calls are taken not to
+overlap.
 
 A nest on tensors may carry several of them, and scalars: sums, products, maxima. Each tensor with
-an element put in must take the place of the one before. What inner loops carry, and the outer one
-reads, becomes a tensor with an element for each iteration.
+an element put in must take the place of the one before. A value that inner loops carry, and the
+outer one reads, becomes a tensor with an element for each iteration.
 
 A nest on buffers that is not perfect is left, its inner loops are raised:
 `linalg-ext-distribute-loops` comes before, and before that, where loops carry values,

@@ -154,9 +154,7 @@ def raised(band: Band) -> MatchFailure | None:
 def _parts(
     band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
 ) -> list[tuple[list[_Element], tuple[str, ...]]] | MatchFailure:
-    """Results that are indexed by the same loops, after what they are computed from, and the
-    iterator types.
-    """
+    """Results indexed by the same loops, each after its operands, and the iterator types."""
     groups: dict[frozenset[str], list[_Element]] = {}
     for output in outputs:
         groups.setdefault(output.view.dims, []).append(output)
@@ -227,7 +225,9 @@ def _dims(band: Band) -> tuple[str, ...]:
 
 
 def _is_combined(output: _Element) -> bool:
-    """Return whether an iteration combines an element with what it was, by an associative op."""
+    """Return whether an iteration combines an element with its former value, by an associative
+    op.
+    """
     if len(output.ops) != 2 or not is_load(output.ops[0]):
         return False
     load, store = output.ops
@@ -284,7 +284,7 @@ class ElementView:
     """A view, and at which of its elements an iteration looks.
 
     Attributes:
-        buffer: what it is a view of.
+        buffer: the buffer that it views.
         placement: which part of it; None for all of it.
         indices: by the dimensions of the band.
     """

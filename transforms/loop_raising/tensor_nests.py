@@ -294,7 +294,7 @@ class _Writer:
         return memref.DimOp(buffer.value, self._scalar(axis)).result
 
     def _scalar(self, value: ir.Value) -> ir.Value:
-        """Return the replacement of a value that is no tensor."""
+        """Return the replacement of a value that is not a tensor."""
         if value not in self._values:
             self._values[value] = self._from_outside(value)
         return self._values[value]
@@ -325,7 +325,7 @@ class _Writer:
 def _buffer_type(tensor: ir.Value) -> ir.MemRefType:
     type_ = tensor.type
     if not isinstance(type_, ir.RankedTensorType) or type_.encoding is not None:
-        raise _NotInPlaceError(f"a tensor of type {type_} is no buffer")
+        raise _NotInPlaceError(f"a tensor of type {type_} is not a buffer")
     return ir.MemRefType.get(type_.shape, type_.element_type)
 
 

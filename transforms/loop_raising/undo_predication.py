@@ -30,10 +30,10 @@ after:
     }
 
 An equality makes three loops of one: before it, of one iteration, and behind it; an inequality
-makes two. Loops that then run once are no loops any more, those that never run are gone, and what a
-predicate left out is gone with it. Predicates that all iterations answer alike become constants, by
-the bounds of the loops around them. Upstream's canonicalization, its hoisting of invariant code and
-its common subexpressions do the rest.
+makes two. Loops that then run once are not loops any more, those that never run are gone, and so
+are iterations that a predicate left out. Predicates that all iterations answer alike become
+constants, by the bounds of the loops around them. Upstream's canonicalization, its hoisting of
+invariant code and its common subexpressions do the rest.
 
 Predicates are comparisons of indices, with signs, of an induction variable plus or minus a number
 that the loop does not change. `most_parts` is how many loops one may become; a loop that would be

@@ -151,7 +151,7 @@ def _is_plain(type_: Any) -> bool:
 def _own(function: Any, buffers: Mapping[Any, list[Any]]) -> list[Any]:
     """Return the allocations of malloc's that a failure would lose; empty where some are unknown.
 
-    Each deallocation that is no buffer's of the pool must be of one of them.
+    Each deallocation that is not a buffer's of the pool must be of one of them.
     """
     own = [op for op in operations(function, {"memref.alloc"}) if op not in buffers]
     sources = operations(function, {"memref.realloc", "func.call"})

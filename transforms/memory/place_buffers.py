@@ -17,7 +17,7 @@ after:
     %length = arith.index_cast %inside : index to i64
     %ignored = func.call @madvise(%start, %length, %c14_i32) : (i64, i64, i32) -> i32
 
-The advice is for the whole pages inside the buffer; what the call returns is ignored. A buffer of
+The advice is for the whole pages inside the buffer; the call's result is ignored. A buffer of
 dynamic size is tested at run time.
 
 before:
@@ -46,7 +46,7 @@ after:
       memref.store %v, %a[] : memref<vector<4x8xf32>>
     }
 
-Of one function `HOISTED_LIMIT_BYTES` stay on the stack; what is beyond is on the heap until the
+Of one function `HOISTED_LIMIT_BYTES` stay on the stack; buffers beyond it are on the heap until the
 function returns.
 """
 

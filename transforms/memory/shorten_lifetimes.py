@@ -1,6 +1,6 @@
 """Allocate a buffer before its first use, and free it after its last.
 
-Memory that is free again is what the next buffer gets: a row of ops needs room for two of its
+The next buffer gets the memory that was freed last: a row of ops needs room for two of its
 intermediates, not for all of them, and finds them in the caches. Bufferization allocates at the
 first mention of a tensor; upstream's ownership-based deallocation frees everything at the end of a
 block.

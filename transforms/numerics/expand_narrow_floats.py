@@ -158,7 +158,7 @@ def _round_magnitude(
     normal = ints.sub(ints.shr(half, shift), rebias << target.mantissa)
     if rebias == 0:
         return normal  # subnormals are subnormals in both
-    # Adding a number whose last bit weighs what the target's least subnormal does rounds there.
+    # Adding a number whose last bit weighs as much as the target's least subnormal rounds there.
     magic = (rebias + 1 + shift) << source.mantissa
     total = arith.addf(arith.bitcast(type_, magnitude), arith.bitcast(type_, ints.value(magic)))
     subnormal = ints.sub(arith.bitcast(ints.type, total), magic)

@@ -389,7 +389,7 @@ def wait() -> float:
 
 
 def _nanoseconds_between(first: Region, second: Region) -> float:
-    """Estimate the time of one core to write and read what `second` takes from `first`.
+    """Estimate the time of one core to write and read the values that `second` takes from `first`.
 
     In a joint region, a slice has these buffers in its caches or even in registers.
     """

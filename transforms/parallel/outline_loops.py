@@ -40,9 +40,9 @@ after:
       return
     }
 
-Layers of a model are the same loops on other buffers: what comes after is done once for all of
-them. Loops are alike that are the same text but for the values from outside; constants from outside
-are part of it. What is fused, and which buffers there are, has been decided by then, and stays.
+Layers of a model are the same loops on other buffers: later passes see them once for all. Loops are
+alike that are the same text but for the values from outside; constants from outside are part of it.
+Fusion and the choice of buffers have been decided by then, and stay.
 
 LLVM's time grows with the square of the length of a function: an entry of 36,000 instructions, such
 as a model whose ops are all tiled, takes it 94 s as one function and 2 s in parts. Loops that are

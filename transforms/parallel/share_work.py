@@ -285,8 +285,10 @@ def _parallel_loop(op: ir.Operation) -> _ParallelLoop | None:
     if nanoseconds is None:
         return None
     trips = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
-    known = [size for size in trips if size is not None]
-    return _ParallelLoop(op, nanoseconds, math.prod(known) if len(known) == len(trips) else None)
+    static_trips = [size for size in trips if size is not None]
+    return _ParallelLoop(
+        op, nanoseconds, math.prod(static_trips) if len(static_trips) == len(trips) else None
+    )
 
 
 def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
@@ -341,9 +343,9 @@ def bounds_of(op: ir.Operation) -> list[Sequence[_Index]]:
 
 def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
     """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
-    known = known_trips(lower, upper, step)
-    if known is not None:
-        return index(known)
+    trips = known_trips(lower, upper, step)
+    if trips is not None:
+        return index(trips)
     length = arith.maxsi(arith.subi(upper, lower), index(0))
     return arith.ceildivui(length, step)
 
@@ -403,13 +405,13 @@ def _count_at_run_time(took: Any, threads: int, most: int) -> Any:
 def _nanoseconds_at_run_time(step: Step) -> Any:
     """Return the time of a step on one core, an f64: that of usual sizes for each point."""
     per_point = step.nanoseconds(current()) / max(1, math.prod(step.extents))
-    known = math.prod(size for size in step.sizes if size is not None)
+    static_size = math.prod(size for size in step.sizes if size is not None)
     open_sizes = [
         as_number(dim(*measure))
         for size, measure in zip(step.sizes, step.measures, strict=True)
         if size is None
     ]
-    return functools.reduce(arith.mulf, open_sizes, number(per_point * known))
+    return functools.reduce(arith.mulf, open_sizes, number(per_point * static_size))
 
 
 class _SliceWriter:
@@ -472,7 +474,7 @@ class _SliceWriter:
         if not axes:
             return operand
         ((axis, factor),) = axes
-        # One view for all ops: what one fills and another adds to is seen to be the same.
+        # One view for all ops: a tensor that one fills and another adds to is seen to be the same.
         for whole, known_axis, known_factor, part in views:
             if whole == operand and (known_axis, known_factor) == (axis, factor):
                 return part

@@ -1,9 +1,9 @@
 """Arrangements of elements: values that are views of others, and destinations in another order.
 
 A view says, for each dimension of its source, by which of its own axes that is read. An op that
-reads a view can read the source instead, by other indices: that is what folding means here.
-Exporters write a transpose or a broadcast as a `linalg.generic` too, which yields what it reads:
-such an op is recognized by its maps and its body.
+reads a view can read the source instead, by other indices: this is called folding here. Exporters
+write a transpose or a broadcast as a `linalg.generic` too, which yields its input: such an op is
+recognized by its maps and its body.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class View:
     """A value as an arrangement of another one.
 
     Attributes:
-        kind: what arranges it.
+        kind: the op that arranges it.
         source: the value whose elements it shows; a scalar where it shows that everywhere.
         axes: how the source is read.
         rank: the number of dimensions of the view.
@@ -77,7 +77,7 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 
 def view_of(value: ir.Value) -> View | None:
     op = producer(value)
-    # With a compute type of its own an op rounds what it moves.
+    # With a compute type of its own an op rounds the elements it moves.
     if op is None or not is_plain_tensor(value.type) or COMPUTE_TYPE in op.attributes:
         return None
     reader = _READERS.get(op.name)
@@ -187,7 +187,7 @@ _READERS = {
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:
-    """Return whether what an output of a structured op held before matters to it.
+    """Return whether the former elements of an output matter to a structured op.
 
     Args:
         op: the op.
@@ -282,7 +282,7 @@ def transposed(
     """Build a `linalg.transpose` into a new tensor: its dimension i is dimension `permutation[i]`.
 
     Args:
-        value: what is transposed.
+        value: the tensor that is transposed.
         permutation: how.
         like: a tensor of the shape of the result, where its sizes are to be taken from there.
     """

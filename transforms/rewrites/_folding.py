@@ -156,8 +156,8 @@ def fold_results(
 def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
     """Return the views through which a result is used, all alike; none if it has other uses.
 
-    A broadcast is left to its users where they can read what is not broadcast: written broadcast,
-    each element would be computed many times.
+    A broadcast is left to its users where they can read its source: written broadcast, each element
+    would be computed many times.
     """
     views: list[ir.Value] = []
     alike: set[View] = set()

@@ -84,7 +84,7 @@ def may_take_maps(op_name: str) -> bool:
 
 
 def has_body(op: ir.Operation) -> bool:
-    """Return whether an op has a body that says what it does at a point, or is one of ours."""
+    """Return whether an op has a body that computes one point, or is one of ours."""
     if op.name in extension_ops.NAMES:
         return True
     return len(op.regions) == 1 and len(op.regions[0].blocks) == 1

@@ -125,7 +125,7 @@ def _axis(index: AffineExpr, size: int | None, extents: Extents) -> Axis:
         return Axis(() if is_unit else (index.name,), is_whole=not is_unit)
     terms = linear_terms(index)
     if terms is None:
-        raise Overlapping(f"the index {index} is no sum of multiples of dimensions")
+        raise Overlapping(f"the index {index} is not a sum of multiples of dimensions")
     factors, offset = terms
     factors = {dim: factor for dim, factor in factors.items() if dim not in extents.units}
     for dim in factors:

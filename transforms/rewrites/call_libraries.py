@@ -13,10 +13,11 @@ after:
     func.call @lx.library.call0(%a, %b, %c)
       : (memref<4x8xf32>, memref<4x8xf32>, memref<4x8xf32>) -> ()
 
-The function `call0` checks the shapes, copies what does not lie as the library wants it, and calls
-the library by upstream's conversion. On tensors the call is that of a function of tensors, a stub.
-To bufferization it reads its operands and writes its last ones in place. No pass can look into it,
-so the op keeps its granularity. `linalg-ext-link-library-calls` then puts the true call there.
+The function `call0` checks the shapes, copies the operands whose layout the library does not take,
+and calls the library by upstream's conversion. On tensors the call is that of a function of
+tensors, a stub. To bufferization it reads its operands and writes its last ones in place. No pass
+can look into it, so the op keeps its granularity. `linalg-ext-link-library-calls` then puts the
+true call there.
 
 A function that the module itself declares, and a library has, becomes one that calls it, too.
 """
@@ -61,14 +62,14 @@ def call_libraries(module: ir.Operation) -> Report:
     report = Report(NAME)
     libraries = in_force()
     functions = LibraryFunctions(module)
-    asked = asked_names(module)
+    names = asked_names(module)
     if libraries:
         bind_declarations(module, libraries, report)
     for op in select(module, lambda op: op.name.startswith("linalg.") and op.name not in _PARTS):
         if not libraries and ASKS not in op.attributes:
             continue
         report.matched[op.name] += 1
-        choice = choose(op, libraries, asked)
+        choice = choose(op, libraries, names)
         if isinstance(choice, Chosen):
             report.changed[op.name] += 1
             report.decisions.append(functions.replace(op, choice))
@@ -101,7 +102,7 @@ def bind_declarations(module: ir.Operation, libraries: Sequence[Library], report
                 f"the module declares `{name}` otherwise than the library does",
                 where=place(op),
                 expected=first,
-                hint="declare what it takes, or register a function of these types",
+                hint="declare its parameter types, or register a function of these types",
                 notes=rest,
             )
 

@@ -42,19 +42,19 @@ CALLED = "linalg_ext.called"
 """Attribute of a stub: the function on memrefs that its calls stand for."""
 
 OPAQUE = ".opaque"
-"""Ends the name of what a stub makes its result of."""
+"""Ends the name of the value from which a stub makes its result."""
 
 
 def stub(
     called: str, name: str, types: Sequence[Any], buffers: Sequence[Any], inputs: int
 ) -> ir.Module:
-    """Return a module of the stub and of what that declares.
+    """Return a module of the stub and of the functions it declares.
 
     Args:
         called: the function on memrefs.
         name: of the stub.
         types: of the operands, inputs first.
-        buffers: what they are on memrefs.
+        buffers: their counterparts on memrefs.
         inputs: how many are inputs.
     """
     elements = ", ".join(str(element_type(type_)) for type_ in types)

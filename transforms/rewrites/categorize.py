@@ -1,9 +1,9 @@
 """Categorize named ops and generics: `linalg.elementwise` and `linalg.contract`.
 
 An element-wise op becomes `linalg.elementwise`, with maps for operands that are transposed,
-broadcast or scalars; a sum of products becomes `linalg.contract`. What computes more than one
-function, casts what it computes with, or reduces in another way, is left as it is. Discardable
-attributes stay.
+broadcast or scalars; a sum of products becomes `linalg.contract`. An op that computes more than one
+function, casts its operands, or reduces in another way is left as it is. Discardable attributes
+stay.
 
 before:
     %r = linalg.add ins(%a, %b : tensor<8x5xf32>, tensor<8x5xf32>)

@@ -1,8 +1,8 @@
 """Fold transposes, broadcasts and dimensions of one element into indexing maps, all at once.
 
-It does what `fold_transposes`, `fold_broadcasts` and `fold_unit_dims` do, and where they stand
-behind one another what none of them can do alone: a transpose of a broadcast of a reshape is looked
-through as one. `unfold_maps` is the way back.
+It does the work of `fold_transposes`, `fold_broadcasts` and `fold_unit_dims`, and, where they stand
+behind one another, folds that none of them can do alone: a transpose of a broadcast of a reshape is
+looked through as one. `unfold_maps` is the way back.
 
 before:
     %s = linalg.broadcast ins(%x : tensor<16xf32>) outs(%e : tensor<16x64xf32>) dimensions = [1]

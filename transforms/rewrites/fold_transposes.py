@@ -4,8 +4,8 @@ An operand that is transposed is read as it was, by transposed indices; a result
 transposed is written so. The matmul family, `linalg.contract`, `linalg.elementwise`, generics and
 the ops of `linalg_ext` hold that in their maps; a named element-wise op becomes
 `linalg.elementwise`, or `linalg_ext.elementwise` where it casts. A `linalg.generic` that does
-nothing but transpose is a transpose. What an op's maps cannot hold is left as it is; so are
-memrefs, where a transpose is a copy.
+nothing but transpose is a transpose. A transpose that an op's maps cannot hold is left as it is; so
+are memrefs, where a transpose is a copy.
 
 before:
     %t = linalg.transpose ins(%a : tensor<8x5xf32>) outs(%e : tensor<5x8xf32>) permutation = [1, 0]

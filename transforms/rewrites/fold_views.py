@@ -1,4 +1,4 @@
-"""Fold views that are all of what they are taken of.
+"""Fold views that show all of their source.
 
 before:
     %h = memref.subview %a[0, 0] [10, 8] [1, 1]

@@ -1,8 +1,8 @@
 """Generalize named and category ops to `linalg.generic`.
 
-Upstream's `linalg-generalize-named-ops` does it; here it says what it did, and leaves nothing on
-the ops but what their users put there. Discardable attributes stay: with `linalg_ext.compute_type`
-the generic means what the op meant with it. Ops without a body of their own, such as
+Upstream's `linalg-generalize-named-ops` does it; here it has a report, and leaves nothing on the
+ops but the attributes of their users. Discardable attributes stay: with `linalg_ext.compute_type`
+the generic has the meaning that the op had with it. Ops without a body of their own, such as
 `linalg.softmax` and `linalg.pack`, are left: `linalg-ext-decompose-structured-ops` is for them.
 
 before:

@@ -16,9 +16,9 @@ every integer of the op: those beyond 2^24 would lose bits in f32, so that the o
 Where the output is of the type of the accumulators there is nothing to say, and an op that only
 moves or casts elements is left alone.
 
-The tables say what one instruction of the target multiplies and adds into: `vdpbf16ps`, `vpmaddwd`,
-`vpdpbusd` and `vcvtph2ps` of x86-64; `bfdot`, `fmlal`, `sdot` and `smlal` of aarch64; `mma.sync` of
-nvptx. Source: the instruction set manuals of Intel, Arm and NVIDIA.
+The tables have the types that one instruction of the target multiplies and adds into: `vdpbf16ps`,
+`vpmaddwd`, `vpdpbusd` and `vcvtph2ps` of x86-64; `bfdot`, `fmlal`, `sdot` and `smlal` of aarch64;
+`mma.sync` of nvptx. Source: the instruction set manuals of Intel, Arm and NVIDIA.
 """
 
 from __future__ import annotations

@@ -50,21 +50,23 @@ class Chosen:
 def asked_names(module: ir.Operation) -> frozenset[str]:
     """Return the names of functions that ops of a module ask for."""
     ops = select(module, lambda op: ASKS in op.attributes)
-    return frozenset(name for op in ops if (name := _asked(op)) is not None)
+    return frozenset(name for op in ops if (name := _requested_name(op)) is not None)
 
 
-def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Chosen | str | None:
+def choose(
+    op: Any, libraries: Sequence[Library], requested: Collection[str]
+) -> Chosen | str | None:
     """Return the function that an op calls, the reason for none, or None where no library matters.
 
     Args:
         op: the op.
         libraries: those in force, the latest first.
-        asked: the names that ops of its module ask for: to no other op do they mean anything.
+        requested: the names that ops of its module ask for: to no other op do they mean anything.
 
     Raises:
         LibraryError: the op names a function that does not take its operands.
     """
-    name = _asked(op)
+    name = _requested_name(op)
     inputs = _input_count(op)
     forget_memoized_maps(op)
     if inputs is None or not _is_in_memory(op):
@@ -76,10 +78,10 @@ def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Cho
     name = op.name.replace(".", "_")
     if name != "linalg_generic" and (choice := _by_name(op, name, inputs, operands, libraries)):
         return choice
-    return _by_meaning(op, inputs, operands, libraries, asked)
+    return _by_meaning(op, inputs, operands, libraries, requested)
 
 
-def _asked(op: Any) -> str | None:
+def _requested_name(op: Any) -> str | None:
     if ASKS not in op.attributes:
         return None
     attribute = op.attributes[ASKS]
@@ -159,13 +161,13 @@ def _by_meaning(
     inputs: int,
     operands: tuple[OperandType, ...],
     libraries: Sequence[Library],
-    asked: Collection[str],
+    requested: Collection[str],
 ) -> Chosen | str | None:
     keys: list[tuple[OpDefinition, Sequence[NativeFunction]]] = []
     for library in libraries:
         keys += library.ops.items()
         keys += [
-            (op, library.calls[name]) for op, name in library.named.items() if name not in asked
+            (op, library.calls[name]) for op, name in library.named.items() if name not in requested
         ]
     if not keys:
         return None

@@ -37,7 +37,7 @@ class LibraryCall:
         return f"library call @{self.symbol}"
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Return the op, the function, where it is, and what is copied for it."""
+        """Return the op, the function, its library, and the operands that are copied for it."""
         native = self.chosen.native
         rows = [
             ("op", f"{self.op} on {', '.join(self.types)}"),
@@ -158,8 +158,8 @@ class CallBody:
     def _check_sizes(self, operands: Sequence[Any]) -> None:
         """Check that sizes agree which one dimension of the op gives.
 
-        Upstream's checks leave out what a loop nest of no iterations would not read; but a library
-        relies on the sizes that it is given.
+        Upstream's checks leave out accesses that a loop nest of no iterations would not make; but a
+        library relies on the sizes that it is given.
         """
         first: dict[str, tuple[int, int]] = {}
         for number, map_ in enumerate(self._affine_maps):
@@ -206,7 +206,8 @@ class CallBody:
         """Build the op for its operands' shapes alone: its body computes nothing."""
         inputs = self._chosen.inputs
         maps = self._affine_maps
-        # An iterator is what its use in the outputs makes it; the shapes hang on nothing else.
+        # The use of a loop in the outputs determines its iterator type; the shapes hang on nothing
+        # else.
         written = {str(expr) for map_ in maps[inputs:] for expr in map_.results}
         kinds = [
             "parallel" if f"d{dim}" in written else "reduction" for dim in range(maps[0].n_dims)
@@ -268,13 +269,14 @@ _MATRIX = "memref<?x?x{element}, strided<[?, ?], offset: ?>>"
 def gemm_function(
     name: str, native: str, gemm: Gemm, product: Contraction, *, overwrites: bool
 ) -> str:
-    """Return the text of a function on three matrices of any strides, and of what it calls.
+    """Return the text of a function on three matrices of any strides, and of the functions it
+    calls.
 
     Args:
         name: of the function.
         native: the linked name of CBLAS's.
-        gemm: what that takes.
-        product: how the matrices are indexed: by a row, a column and what is summed over.
+        gemm: the layouts that the library's product takes.
+        product: how the matrices are indexed: by a row, a column and the summed dimension.
         overwrites: whether the result is not read, for it would be zero.
     """
     (m,), (k,) = product.rows, product.contracted
@@ -337,7 +339,7 @@ def _checked(gemm: Gemm) -> str:
 
 
 class _Matrix:
-    """One matrix in the text: the names of what is known of it begin with its letter."""
+    """One matrix in the text: the names of its sizes and strides begin with its letter."""
 
     def __init__(self, letter: str, type_: str, element: str, *, rows: int, size: str) -> None:
         self._letter = letter

@@ -23,7 +23,7 @@ pair becomes the most specific op of upstream: `linalg.dot`, `matvec`, `matmul` 
 destination. Intermediate results are of the compute type, where one is said; the sum is then cast
 once.
 
-`explain_contraction` of `linalg_ext.structured` shows the order and what it costs.
+`explain_contraction` of `linalg_ext.structured` shows the order and its cost.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ after:
            ins(%x, %y : tensor<16xf32>, tensor<16x64xf32>)
            outs(%e : tensor<16x64xf32>) -> tensor<16x64xf32>
 
-What upstream's op cannot say (casts, more than three operands, repeated dimensions) becomes
+An op that upstream's cannot express (casts, more than three operands, repeated dimensions) becomes
 `linalg.generic`.
 """
 

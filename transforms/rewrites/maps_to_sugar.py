@@ -24,7 +24,7 @@ from linalg_ext.structured.extension import ELEMENTWISE, MAPS, indexing_maps, op
 
 @rewrite("linalg-ext-maps-to-sugar", on=(ELEMENTWISE,))
 def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
-    """Replace `indexing_maps` by what differs from the identity, operand by operand."""
+    """Replace `indexing_maps` by the differences from the identity, operand by operand."""
     operation = op.operation
     if MAPS not in operation.attributes:
         return False
@@ -36,7 +36,7 @@ def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
             continue  # a scalar is read everywhere without a word
         sugar = find_sugar(tuple(AffineDim(dim) for dim in map.dims), map.results)
         if sugar is None:
-            return MatchFailure("a map is no transpose and no broadcast")
+            return MatchFailure("a map is neither a transpose nor a broadcast")
         if sugar.permutation:
             attributes[f"permutation_{letter}"] = _integers(sugar.permutation)
         if sugar.broadcast:

@@ -84,7 +84,7 @@ def materialize_compute_type(
     be left.
 
     Raises:
-        VerificationError: a compute type is no type, or cannot hold the operation.
+        VerificationError: a compute type is not a type, or cannot hold the operation.
         LoweringError: an op would be left, and `strict` is given.
     """
     report = Report(PASS)
@@ -94,12 +94,12 @@ def materialize_compute_type(
         try:
             stated = _stated(op)
         except ArgumentError:
-            check_compute_type(op)  # says what is wrong, and where
+            check_compute_type(op)  # raises the error, with its place
             raise
         except RecognitionError as error:
             if strict:
                 raise LoweringError(
-                    f"{name} carries a compute type, and no definition says what it computes",
+                    f"{name} carries a compute type, and no definition describes it",
                     where=str(error.where),
                     hint=f"take {NAME} away, or write the casts into its body",
                     diagnostics=[str(error)],

@@ -1,7 +1,7 @@
 """Name categories: `linalg.elementwise` and `linalg.contract` become upstream's named ops.
 
 An op whose operands are transposed or broadcast has a name only where it is a product of matrices:
-`linalg.matmul` and its batched forms take maps. What has no name is left as it is. Discardable
+`linalg.matmul` and its batched forms take maps. An op without a name is left as it is. Discardable
 attributes stay.
 
 before:

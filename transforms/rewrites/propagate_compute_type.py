@@ -1,4 +1,4 @@
-"""Let a compute type spread through element-wise chains, and keep what lies inside in it.
+"""Let a compute type spread through element-wise chains, whose intermediate results keep it.
 
 First, element-wise ops that carry no compute type get that of the op before or behind them. The
 tensor between the two must be of the compute type's family (floats, or integers) and no wider than
@@ -31,7 +31,7 @@ after:
       linalg.yield %3 : bf16
     } -> tensor<8xbf16>
 
-What changes is rounding: %x is no longer rounded to bf16 before the tanh. Tensors of another family
+Rounding alone changes: %x is no longer rounded to bf16 before the tanh. Tensors of another family
 than the compute type, such as the quantized integers at both ends of a float chain, stay as they
 are; so do those that others use, for whom they are cast out. On memrefs nothing spreads.
 """
@@ -67,7 +67,7 @@ def propagate_compute_type(root: ir.Operation) -> Report:
     """Spread compute types through element-wise chains, whose intermediates stay in them.
 
     Raises:
-        VerificationError: a compute type is no type, or cannot hold the operation.
+        VerificationError: a compute type is not a type, or cannot hold the operation.
     """
     report = Report(PASS)
     _spread(root, report)
@@ -152,7 +152,7 @@ def _only_rounds(recognized: RecognizedOp) -> bool:
 
 
 def _neighbours(op: ir.Operation, element: str) -> Iterator[ir.Operation]:
-    """Return the ops before and behind, where what passes between is of the family and no wider."""
+    """Return the producers and users whose shared values are of the family and no wider."""
     for value in list(op.operands)[: len(op.operands) - len(op.results)]:
         if not isinstance(value.owner, ir.Block) and _fits(value, element):
             yield value.owner.operation
@@ -169,7 +169,7 @@ def _fits(value: ir.Value, element: str) -> bool:
 
 
 def _is_read(use: ir.OpOperand) -> bool:
-    """Return whether a use is an input of a structured op on tensors, not what it writes to."""
+    """Return whether a use is an input of a structured op on tensors, not its destination."""
     user = use.owner.operation
     is_structured = user.name.startswith(("linalg.", "linalg_ext.")) and len(user.results) > 0
     return is_structured and use.operand_number < len(user.operands) - len(user.results)

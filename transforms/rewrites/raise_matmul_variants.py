@@ -4,7 +4,7 @@ A product of matrices whose operands are transposed or broadcast may be a generi
 linalg or of linalg_ext, or a matrix product already. Its operands may be in either order: a
 transposed product is the product of the transposed operands in the other order. All of them become
 `linalg.matmul`, `linalg.batch_matmul` or `linalg.batch_reduce_matmul`, so that one pattern on these
-three meets every one. What decides is what the op computes. Casts keep their sign, and discardable
+three meets every one. The computation decides, not the name. Casts keep their sign, and discardable
 attributes stay. `linalg-ext-specialize-matmul` is the way back.
 
 before:

@@ -11,7 +11,7 @@ after:
            0, 0, 0, 0, 0, 0, 0, 1>}
          : (tensor<2x8x5xf32>, tensor<2x5x7xf32>, tensor<2x8x7xf32>) -> tensor<2x8x7xf32>
 
-An op is a contraction by what it computes: the matmul family, `matvec`, `dot`, `mmt4d`,
+An op is a contraction by its computation: the matmul family, `matvec`, `dot`, `mmt4d`,
 `linalg.contract`, any such generic, in every semiring. Zero points of quantized products are
 subtracted by an element-wise op of their own first. A convolution is one where its windows do not
 overlap: kernels of one place, strides as long as the kernel, a result of one place; its image is
@@ -124,7 +124,7 @@ def _on_tensors(
 
 
 def _merge(op: ir.Operation, rewriter: Rewriter) -> bool | MatchFailure:
-    """Merge what is contracted into the operands of a contract."""
+    """Merge a contraction into the contract that reads it."""
     try:
         call = ContractionCall.of(op)
     except LinalgExtError as error:
@@ -321,8 +321,8 @@ def _read(recognized: RecognizedOp, factor: Factor, values: dict[str, ir.Value])
 def merged(contraction: Contraction) -> tuple[Contraction, list[ir.Operation]]:
     """Return a contraction with those merged into it that give its operands and nothing else.
 
-    Only where nothing is rounded between the two: what is merged is of the type that is computed
-    in, in the same semiring, and starts from nothing.
+    Only where nothing is rounded between the two: the merged op is of the compute type, in the same
+    semiring, and starts from the neutral element.
 
     Returns:
         The contraction, and the ops that are in it now.

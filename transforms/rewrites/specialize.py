@@ -1,6 +1,6 @@
 """Specialize generics to upstream's named ops.
 
-What a generic computes decides, not how it is written: its iteration space may be in any order, its
+The computation of a generic decides, not its spelling: its iteration space may be in any order, its
 inputs in another one, its strides and dilations are read off its maps. A generic is left as it is
 where no named op means the same. Discardable attributes stay.
 

@@ -65,7 +65,7 @@ def specialize_matmul(
 
 
 def _is_plain(product: ir.Operation, recognized: RecognizedOp, contraction: Contraction) -> bool:
-    """Return whether an op says already what it says without maps."""
+    """Return whether an op's maps are those that it has by default."""
     for named in named_forms(recognized):
         if named.op_name == product.name and named.order == (0, 1):
             return True

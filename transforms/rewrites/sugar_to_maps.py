@@ -1,4 +1,4 @@
-"""Spell out what the sugar of `linalg_ext.elementwise` says, as indexing maps.
+"""Spell out the sugar of `linalg_ext.elementwise` as indexing maps.
 
 before:
     %r = linalg_ext.elementwise ins(%x : tensor<16xf32>, %y : tensor<16x64xf32>)

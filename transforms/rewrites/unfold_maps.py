@@ -5,7 +5,7 @@ element-wise op no maps and its own name. A contraction of two operands has its 
 column dimensions in the order of the result. Any other op has the dimensions of each operand in the
 order of the iteration space. An operand is transposed first, then broadcast; a scalar fills a
 tensor. `fold_into_maps` is the way back. A generic that only moves elements becomes the transposes
-and broadcasts that it is. Indices that are no plain dimensions stay, and so do ops on memrefs,
+and broadcasts that it is. Indices that are not plain dimensions stay, and so do ops on memrefs,
 where a transpose is a copy.
 
 before:
@@ -78,7 +78,7 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
     All is built at the current insertion point.
 
     Raises:
-        ArgumentError: an op of ours has attributes that are no maps.
+        ArgumentError: an op of ours has attributes that are not maps.
     """
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)
@@ -224,7 +224,7 @@ def plain_indices(
 ) -> list[Indices]:
     """Return the indices of each operand in the plain form of an op, by its maps' dimensions.
 
-    An operand keeps those that it has where they are no plain dimensions, each once; so do all
+    An operand keeps those that it has where they are not plain dimensions, each once; so do all
     operands of an op that slides windows, or that contracts more than two of them at once.
 
     Args:

@@ -1,4 +1,6 @@
-"""Refusals: what upstream would crash on, leave invalid, or say no to without a place."""
+"""Refusals: requests on which upstream would crash, leave invalid IR, or fail without a
+location.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
     """Return the loops of an op that any step may ask for.
 
     Raises:
-        ScheduleError: it is no structured op.
+        ScheduleError: it is not a structured op.
     """
     if op.name not in _SHAPED_AS and not has_maps(op):
         is_elementwise = op.name.startswith(("math.", "arith."))
@@ -79,13 +81,13 @@ def check_repeatable(op: ir.Operation, step: str, *, by: str = "") -> None:
     """Check that iterations of an op may be repeated, or added.
 
     Raises:
-        ScheduleError: its body reaches memory that is no operand, and a histogram counts twice.
+        ScheduleError: its body reaches memory that is not an operand, and a histogram counts twice.
     """
     if reaches_outside_memory(op):
         raise refusal(
             op,
             f"{step} may repeat iterations of this {op.name}{by}, whose body reaches memory that "
-            "is no operand",
+            "is not an operand",
             expected="a body that computes its results, and does nothing else",
             hint="take another op, or make the memory an operand",
         )
@@ -179,7 +181,7 @@ def check_permutation(op: ir.Operation, name: str, order: Sequence[int], count: 
     if sorted(order) != list(range(count)):
         raise refusal(
             op,
-            f"{name} {list(order)} is no order of {count} loops",
+            f"{name} {list(order)} is not an order of {count} loops",
             expected=f"each of 0 to {count - 1} once",
         )
 
@@ -336,7 +338,7 @@ def check_separable(op: ir.Operation, step: str) -> None:
         ScheduleError: it asks for its place in the loops, or indexes by more than dimensions.
     """
     if select(op, lambda inner: inner.name == "linalg.index"):
-        raise refusal(op, f"{step} would change what linalg.index says in the body of this op")
+        raise refusal(op, f"{step} would change the results of linalg.index in the body of this op")
     for number, map_ in enumerate(indexing_maps(op)):
         if number >= len(op.operands) - len(op.results) and not map_.is_projected_permutation:
             raise refusal(
@@ -350,8 +352,8 @@ def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequ
     """Check that an op can be computed on blocks, the last ones filled with zeros.
 
     Raises:
-        ScheduleError: a loop that is to be blocked is part of a sum in an index, or it is blocked
-            by what does not divide it and its elements have no plain zero.
+        ScheduleError: a loop that is to be blocked is part of a sum in an index, or its size is not
+            a multiple of the block and its elements have no plain zero.
     """
     for number, map_, index in _indices(op):
         for loop, size in enumerate(sizes):
@@ -376,7 +378,8 @@ def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequ
 def check_plain(op: ir.Operation, step: str) -> None:
     """Raise `ScheduleError` where an operand is indexed by more than a loop.
 
-    Upstream takes any other index for one of a loop, and which one is what memory happens to hold.
+    Upstream takes any other index for one of a loop, and reads the loop's number from uninitialized
+    memory.
     """
     for number, _, index in _indices(op):
         if not isinstance(index, AffineDim):

@@ -5,7 +5,7 @@ from typing import Self
 
 class StepMethods:
     def allocate(self, memory: str = 'heap', memory_space: int = 0) -> Self:
-        """Allocate a buffer for what an op writes; the op itself stays on tensors."""
+        """Allocate a buffer for the result of an op; the op itself stays on tensors."""
 
     def bufferize(self, in_place: bool = False) -> Self:
         """Replace every tensor by a buffer; an op writes in place where no other use can see it."""
@@ -23,7 +23,7 @@ class StepMethods:
         """Drop loops that run once, and the dimensions that go with them."""
 
     def fuse(self, sizes: int | Sequence[int], interchange: int | Sequence[int] = (), parallel: bool = False) -> Self:
-        """Tile an op, and compute what it reads tile by tile inside the loops, its producers' too."""
+        """Tile an op, and compute its producers, and theirs, tile by tile inside the loops."""
 
     def fuse_elementwise(self) -> Self:
         """Fuse element-wise ops on tensors with those that read them."""
@@ -32,7 +32,7 @@ class StepMethods:
         """Write an op as `linalg.generic`."""
 
     def hoist(self, loop: int = 0) -> Self:
-        """Hoist what is the same in every iteration of a loop, and slices that it carries, out of it."""
+        """Hoist loop-invariant ops, and slices that a loop carries, out of the loop."""
 
     def hoist_pads(self, operand: int = 0, loops: int = 1) -> Self:
         """Pad all tiles of an operand before the loops, into one packed buffer."""
@@ -95,7 +95,7 @@ class StepMethods:
         """Put an op into a `gml_st` loop over parts of its result."""
 
     def unroll(self, factor: int, loop: int = 0) -> Self:
-        """Repeat the body of a loop; what remains has a loop of its own."""
+        """Repeat the body of a loop; the remainder has a loop of its own."""
 
     def unroll_and_jam(self, factor: int, loop: int = 1) -> Self:
         """Repeat the innermost body for several iterations of an outer loop."""

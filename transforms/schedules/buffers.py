@@ -99,7 +99,7 @@ _ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
 
 @schedule_step("linalg-ext-allocate")
 def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -> Script:
-    """Allocate a buffer for what an op writes; the op itself stays on tensors.
+    """Allocate a buffer for the result of an op; the op itself stays on tensors.
 
     before:
         %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
@@ -174,7 +174,7 @@ def promote(
         stack: put the new buffers on the stack, on buffers.
 
     Raises:
-        ScheduleError: there is no such operand, or it is no tensor and no view.
+        ScheduleError: there is no such operand, or it is neither a tensor nor a view.
     """
     check_maps(op, "promote")
     check_least(op, "memory_space", memory_space, 0)
@@ -192,7 +192,7 @@ def promote(
         if source is None or source.operation.name != "memref.subview":
             raise refusal(
                 op,
-                f"operand {operand} is no view of a larger buffer",
+                f"operand {operand} is not a view of a larger buffer",
                 expected="memref.subview, as tile(...) makes them",
                 hint="tile it first, or leave this operand out of operands",
             )
@@ -211,7 +211,7 @@ def _on_tensors(op: ir.Operation, numbers: tuple[int, ...], memory_space: int) -
         if operand >= inits and memory_space:
             raise refusal(
                 op,
-                f"operand {operand} is what the op writes to: it cannot go to another memory space",
+                f"operand {operand} is the op's destination: it cannot go to another memory space",
                 expected=f"operands below {inits}",
             )
         space = f"to {memory_space} " if memory_space else ""

@@ -49,7 +49,7 @@ def finer(
     Args:
         op: a structured op.
         sizes: of the small op along each loop. For "mmt4d": of its blocks, M, N and K.
-        name: what the small op must be, such as "matmul" or "mmt4d"; "": whatever `op` is.
+        name: the kind of the small op, such as "matmul" or "mmt4d"; "": whatever `op` is.
         library_call: the function of a library, or of the user's own, that stands for the small op:
             `call_library` then calls it.
 

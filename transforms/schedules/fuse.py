@@ -55,7 +55,7 @@ def fuse(
     interchange: tuple[int, ...] = (),
     parallel: bool = False,
 ) -> Script:
-    """Tile an op, and compute what it reads tile by tile inside the loops, its producers' too.
+    """Tile an op, and compute its producers, and theirs, tile by tile inside the loops.
 
     Args:
         op: a structured op on tensors.
@@ -65,7 +65,7 @@ def fuse(
 
     Raises:
         ScheduleError: the sizes do not fit the op, or tile a reduction, or the op is on buffers, or
-            what would be fused reaches memory that is no operand.
+            a producer reaches memory that is not an operand.
     """
     loops = structured_loops(op, "fuse")
     check_tensors(op, "fuse")

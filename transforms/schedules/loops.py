@@ -10,7 +10,7 @@ from .step import ANY, FOR, Doubt, Script, schedule_step
 
 @schedule_step("linalg-ext-unroll")
 def unroll(op: ir.Operation, *, factor: int, loop: int = 0) -> Script:
-    """Repeat the body of a loop; what remains has a loop of its own.
+    """Repeat the body of a loop; the remainder has a loop of its own.
 
     before:
         %c0 = arith.constant 0 : index
@@ -103,7 +103,7 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
         loop: which loop, counted outwards from 0; the loops inside it are joined.
 
     Raises:
-        ScheduleError: there is no such loop, or upstream cannot join what is inside it.
+        ScheduleError: there is no such loop, or upstream cannot join the loops inside it.
     """
     check_factor(op, factor, enclosing_loop(op, "unroll_and_jam", loop))
     for number in range(loop + 1):
@@ -181,7 +181,7 @@ def peel(op: ir.Operation, *, loop: int = 0, front: bool = False) -> Script:
 
 @schedule_step("linalg-ext-hoist")
 def hoist(op: ir.Operation, *, loop: int = 0) -> Script:
-    """Hoist what is the same in every iteration of a loop, and slices that it carries, out of it.
+    """Hoist loop-invariant ops, and slices that a loop carries, out of the loop.
 
     before:
         %c0 = arith.constant 0 : index

@@ -52,7 +52,7 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
 
     Raises:
         ScheduleError: the numbers do not fit the loops, or the op is on buffers. The op reaches
-            memory that is not an operand. Or 0 would pad a reduction that is no sum of products.
+            memory that is not an operand. Or 0 would pad a reduction that is not a sum of products.
     """
     loops = check_maps(op, "pad")
     check_tensors(op, "pad")

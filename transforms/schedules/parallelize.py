@@ -51,7 +51,7 @@ def parallelize(
         op: a structured op.
         sizes: of a tile along each loop; 0 leaves a loop alone. Either these or `threads`.
         threads: how many workers share each loop; 0 leaves a loop alone.
-        mapping: what runs each of the new loops: "block_x", "thread_y", "warp_z", ...
+        mapping: the unit that runs each of the new loops: "block_x", "thread_y", "warp_z", ...
 
     Raises:
         ScheduleError: a loop is a reduction, whose iterations depend on each other, workers would

@@ -52,9 +52,9 @@ _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
 class Schedule(StepMethods, Shown, shown_as="schedule"):
     """Steps on a module, each of them all or nothing.
 
-    `match` chooses ops; every other method is a step on them, and what it makes of them is what the
-    next one is about. `dir(schedule)` lists the steps; each is documented as a function of
-    `lx.transforms` by the same name.
+    `match` chooses ops; every other method is a step on them, and the next step is about its
+    results. `dir(schedule)` lists the steps; each is documented as a function of `lx.transforms` by
+    the same name.
 
     Attributes:
         module: the module that is changed.
@@ -153,8 +153,8 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
     def run(self, pipeline: str) -> Schedule:
         """Run a textual pipeline of upstream's passes and this library's, as `Module.run` does.
 
-        This is the way to passes that are no steps, such as those on subset loops. The ops that the
-        schedule is about stay so where the passes keep their attributes.
+        This is the way to passes that are not steps, such as those on subset loops. The ops that
+        the schedule is about stay so where the passes keep their attributes.
 
         Raises:
             PipelineError: it cannot be read, or a pass failed; the module is as it was.
@@ -310,7 +310,7 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         return [(str(step.pop("step")), step) for step in steps]
     except (ValueError, KeyError, TypeError) as error:
         raise NotationError(
-            f"the text is not a schedule: {error}", expected="what Schedule.to_json() wrote"
+            f"the text is not a schedule: {error}", expected="the text of Schedule.to_json()"
         ) from None
 
 
@@ -353,7 +353,7 @@ def _transform_lines(steps: Sequence[TakenStep]) -> Iterator[str]:
             continue
         script = step.report.script
         if script is None:
-            yield f"// {step.name} is no transform op: it is for Schedule alone"
+            yield f"// {step.name} is not a transform op: it is for Schedule alone"
             continue
         keeps_target = script.focus is None and target != "%root"
         if keeps_target:

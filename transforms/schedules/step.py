@@ -117,7 +117,7 @@ class Step(Transformation):
         return super().__call__(module, **self.bound((), options, self.options))
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
-        """Take the step on what `op` holds, in place; handles into it go stale."""
+        """Take the step on the ops that `op` holds, in place; handles into it go stale."""
         root = op.operation
         values = self.bound((), options, self.options)
         selecting = {name: values.pop(name) for name in _SELECTING if name in values}
@@ -342,12 +342,12 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Script:
-    """Lines about `%target`, with names of their own for what they make.
+    """Lines about `%target`, with names of their own for their results.
 
     Attributes:
         lines: of the transform dialect; `%root` is the module.
-        focus: the handle of what the next step is about. None: of what was `%target` and is still
-            there, which keeps its attributes.
+        focus: the handle of the ops that the next step is about. None: the ops of `%target` that
+            are still there, which keep their attributes.
         one_by_one: True where upstream takes one op at a time.
         doubt: the reason to report for the op if upstream refuses it.
     """
@@ -417,7 +417,7 @@ def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
     """Apply lines to the module `root`, in place.
 
     The sequence stands in the module meanwhile, and the pass runs it: unlike a call of the
-    interpreter, it leaves what is said of single ops to the context, and prints nothing itself.
+    interpreter, it leaves remarks on single ops to the context, and prints nothing itself.
 
     Raises:
         MLIRError: a transform failed.
@@ -505,7 +505,7 @@ def matching_ops(
 
     Raises:
         ScheduleError: there is none.
-        ArgumentTypeError: `where` is no function, or answers something else than True or False.
+        ArgumentTypeError: `where` is not a function, or answers something else than True or False.
     """
     for name, text in (("op", op), ("function", function)):
         if not isinstance(text, str):
@@ -596,5 +596,5 @@ def _no_match(
     listed = ", ".join(f"{name} ({count})" for name, count in counts)
     return ScheduleError(
         f"the module has no op called {op!r}" if op else "the module has no op of linalg",
-        expected=f"one of those that are there: {listed}" if listed else None,
+        expected=f"one of its ops: {listed}" if listed else None,
     )

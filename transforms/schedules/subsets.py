@@ -47,15 +47,16 @@ def tile_subsets(
         } : tensor<8xf32>
 
     Source: the document "Google ML Structured Dialect"; docs/gml_st.md. On whole modules:
-    `tile_and_fuse`. What an op needs is known exactly, so that windows, reversals, gathers and ops
-    of `linalg_ext` are tiled and fused, too. `lower_subsets` makes slices and scf loops of it.
+    `tile_and_fuse`. The parts of its operands that an op needs are known exactly, so that windows,
+    reversals, gathers and ops of `linalg_ext` are tiled and fused, too. `lower_subsets` makes
+    slices and scf loops of it.
 
     Args:
         op: a structured op, or another whose parts are known, such as `linalg_ext.sort`.
         sizes: of a part along each dimension, 0 where it is not cut: those of the iteration space
             of a structured op, those of the result of any other.
         form: "parallel" (one nest of parallel loops, and one of reductions in it), "for" or "loop".
-        fuse: compute what the op reads part by part inside the loop, where that pays.
+        fuse: compute the producers of the op part by part inside the loop, where that pays.
         producers: names of the ops that are fused, or labels (`linalg_ext.label`); left out, all
             that are worth it.
 
@@ -79,7 +80,7 @@ def tile_subsets(
             fuse_all(fusion.loop, choice, report)
         except ArgumentError as error:
             raise ScheduleError(
-                f"tile_subsets cannot fuse what this op reads: {error.what}",
+                f"tile_subsets cannot fuse the producers of this op: {error.what}",
                 where=where,
                 hint="simplify() drops loops that never run; or say fuse=False",
             ) from None
@@ -120,7 +121,7 @@ def lower_subsets(module: ir.Operation) -> list[ir.Operation]:
           }
         }
 
-    On whole modules: `lower_subset_loops`, with what it does in IR.
+    On whole modules: `lower_subset_loops`, with its effect on IR.
 
     Raises:
         LoweringError: a loop cannot be lowered.

@@ -234,7 +234,7 @@ def interchange(op: ir.Operation, *, order: tuple[int, ...]) -> Script:
         order: position i gets the loop order[i].
 
     Raises:
-        ScheduleError: `order` is no order of its loops.
+        ScheduleError: `order` is not an order of its loops.
     """
     loops = check_maps(op, "interchange")
     check_permutation(op, "order", order, loops.count)

@@ -74,7 +74,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     Args:
         op: a structured op.
         sizes: of the vectors along each loop, where they are larger than the loops or those are not
-            known: what is too much is masked.
+            known: lanes beyond them are masked.
 
     Raises:
         ScheduleError: a loop's range is not known and no size is given; or it is larger than its
@@ -98,7 +98,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     elif DYNAMIC in loops.ranges:
         raise refusal(
             op,
-            f"loop {loops.ranges.index(DYNAMIC)} runs a number of times that is not known here",
+            f"the trip count of loop {loops.ranges.index(DYNAMIC)} is not known",
             expected=f"sizes for {loops}",
             hint="tile it first and give sizes=[...], of the tile: the rest is masked",
         )
@@ -174,7 +174,7 @@ def _parts(
             f"vectorize finds no loops without which this {op.name} would read slices",
             hint="lower_to_loops() makes loops of it",
         )
-    remaining = [maps[0].dims.index(dim) for dim in unrolling.kept]
+    remaining = [maps[0].dims.index(dim) for dim in unrolling.kept_dims]
     inner = tuple((sizes or most)[loop] for loop in remaining)
     _check_points(op, len(unrolling) * math.prod(inner))
     _check_amount(op, remaining, inner, [unrolling.remaining_map(map_) for map_ in maps])
@@ -194,7 +194,7 @@ def _check_amount(
     """Refuse vectors that LLVM would take minutes for.
 
     Args:
-        op: what is vectorized.
+        op: the op that is vectorized.
         numbers: those of the loops that vectors are along.
         sizes: one for each.
         maps: of all operands, over these loops.

@@ -162,7 +162,7 @@ class _Slice:
 
 
 def check_layouts(op: ir.Operation, step: str) -> None:
-    """Raise `ScheduleError` for a buffer whose layout is no strides."""
+    """Raise `ScheduleError` for a buffer whose layout is not a list of strides."""
     for number, value in enumerate(op.operands):
         if isinstance(value.type, ir.MemRefType) and not is_view(value.type):
             raise refusal(
@@ -268,7 +268,7 @@ class _Nest:
         names = self.maps[0].dims
         kinds = [
             "reduction" if names.index(dim) in self.loops.reductions else "parallel"
-            for dim in self.unrolling.kept
+            for dim in self.unrolling.kept_dims
         ]
         generic = as_generic(
             self.op,
@@ -290,7 +290,7 @@ class _Nest:
     def _slice(self, value: ir.Value, map_: AffineMap, position: Mapping[str, Number]) -> _Slice:
         axes = axes_at(map_, position)
         if axes is None:
-            raise ValueError(f"{map_} at {dict(position)} is no slice")
+            raise ValueError(f"{map_} at {dict(position)} is not a slice")
         if not isinstance(value.type, ir.ShapedType):
             return _Slice(value, (), (), True)
         sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
@@ -314,7 +314,7 @@ class _Nest:
                 if dim in position:
                     new = value_of(position[dim])
                 else:
-                    new = linalg.IndexOp(self.unrolling.kept.index(dim)).result
+                    new = linalg.IndexOp(self.unrolling.kept_dims.index(dim)).result
             replace_op(index_op, new)
 
 
@@ -395,13 +395,13 @@ class Unrolling:
         dims: the dimensions that are unrolled, outermost first.
         counts: the number of copies that each makes.
         looped: the dimensions that become loops around the copies, outermost first.
-        kept: the dimensions that stay in the op.
+        kept_dims: the dimensions that stay in the op.
     """
 
     dims: tuple[str, ...]
     counts: tuple[int, ...]
     looped: tuple[str, ...]
-    kept: tuple[str, ...]
+    kept_dims: tuple[str, ...]
 
     def __iter__(self) -> Iterator[dict[str, int]]:
         """Yield the positions that are unrolled, in the order of the loops."""
@@ -415,7 +415,7 @@ class Unrolling:
         """Return the rest of an indexing map; it is the same at every position."""
         axes = axes_at(map_, dict.fromkeys((*self.dims, *self.looped), 0)) or []
         read = tuple(AffineDim(axis.dim) for axis in axes if axis.dim is not None)
-        return AffineMap(self.kept, (), read)
+        return AffineMap(self.kept_dims, (), read)
 
 
 def is_plain(map_: AffineMap) -> bool:
@@ -425,7 +425,7 @@ def is_plain(map_: AffineMap) -> bool:
 
 
 def axes_at(map_: AffineMap, position: Mapping[str, Number]) -> list[Axis] | None:
-    """Return the axes of the slice that is read at a position; None where it is no slice."""
+    """Return the axes of the slice that is read at a position; None where it is not a slice."""
     axes = [_axis(index, position) for index in map_.results]
     read = [axis for axis in axes if axis is not None]
     dims = [axis.dim for axis in read if axis.dim is not None]

@@ -10,7 +10,7 @@ means nothing: there are networks of fewer exchanges then, each a minimum and a 
 
 A longer network is a loop over a table of such fewer exchanges. It is made stable by the places
 where elements were: of equal ones the lower place comes first. A round of the loop reads the places
-of several exchanges before the first: none of these reads waits for what an exchange has written.
+of several exchanges before the first: none of these reads waits for an exchange's write.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class LaneSort:
     """Sorts along a dimension of a few elements.
 
     Args:
-        view: what is sorted.
+        view: the tensors that are sorted.
         shape: of the inputs, each size a number or a value of type index.
     """
 

@@ -82,7 +82,7 @@ class MergeSort:
         groups = arith.shli(index(1), top)
 
         def group(number: Any, carried: list[Any]) -> list[Any]:
-            # The last round merges what the others have made. One loop: the code is there once.
+            # The last round merges the runs of the others. One loop: the code is there once.
             is_last = compare("eq", number, groups)
             zero = index(0)
             from_level = arith.select(is_last, zero, top)

@@ -346,7 +346,7 @@ def keys_of(comparator: Any) -> list[SortKey] | None:
 
 
 class _Reader:
-    """Reads a comparator: the forms of its values, and what it yields in each case.
+    """Reads a comparator: the forms of its values, and its result in each case.
 
     A form is how a value is made of an element, whichever of the two that is. Each has a number.
     """

@@ -1,4 +1,4 @@
-"""Products of matrices with what is done to their results at once."""
+"""Products of matrices with element-wise ops on their results."""
 
 from __future__ import annotations
 

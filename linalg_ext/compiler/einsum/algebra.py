@@ -61,7 +61,7 @@ class Algebra:
 
     @cached_property
     def zero(self) -> Any:
-        """Return the neutral element of the sum: what a reduction over nothing gives."""
+        """Return the neutral element of the sum: the result of an empty reduction."""
         return neutral_element(self.kind.add.name, self.dtype)
 
     @cached_property

@@ -2,8 +2,8 @@
 
 A call that is known, in this process or on disk, goes straight to its kernel. Reading subscripts,
 finding a path and putting labels on axes takes longer than a sum over a few elements: where no
-kernel would ever come of a call, it is NumPy's own from the start. What all others need is loaded
-when one comes.
+kernel would ever come of a call, it is NumPy's own from the start. The modules that all others need
+are loaded with the first of them.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ def einsum(
             the list of the result's. Numbers count as arrays of their own dtype, as in NumPy.
         out: where the result goes: an array of NumPy's or of another library, or a writable buffer.
             It may share memory with an operand.
-        dtype: what the operands are cast to and the result is. By default the dtype in which the
-            operands and `out` meet.
+        dtype: the dtype of the result, to which the operands are cast. By default the dtype in
+            which the operands and `out` meet.
         casting: NumPy's rule for these casts and for the one into `out`: `"no"`, `"equiv"`,
             `"safe"`, `"same_kind"` or `"unsafe"`. Where `optimize` names an order of contraction,
             NumPy does not ask it for `out`; then a result that `out` holds exactly is accepted.
         order: of the result in memory: `"C"`, `"F"`, `"A"` or `"K"`.
         optimize: in which order operands are contracted, two at a time: `"auto"` or True; False,
             from left to right; `"greedy"`, `"optimal"`, ...; a pair of a name and a limit on the
-            elements of an intermediate; or what `numpy.einsum_path` gives.
-        compute_type: what operands are cast to and what products and sums are computed in; the
-            result is cast to its dtype once, at the end. By default the dtype of the operands, in
-            which integers wrap around, and float32 for narrower floats.
+            elements of an intermediate; or a path that `numpy.einsum_path` gives.
+        compute_type: the type of products and sums, to which operands are cast; the result is cast
+            to its dtype once, at the end. By default the dtype of the operands, in which integers
+            wrap around, and float32 for narrower floats.
         kind: the semiring: `"+*"`, `"max+"`, `"min+"`, `"max*"` or `"or and"`. A reduction over
             nothing gives the neutral element: 0, the lowest or the greatest number, False.
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
@@ -79,8 +79,8 @@ def einsum(
             fastest is used, now and later: see `lx.tuning`. `out` must then have memory of
             its own.
         backend: `"kernel"` to have a kernel compute it, compiled for these shapes when they come
-            first, and NumPy nothing; `"auto"` for what is said below. By default what
-            `lx.options(backend=...)` says, or `"auto"`.
+            first, and NumPy nothing; `"auto"` chooses as said below. By default that of
+            `lx.options(backend=...)`, or `"auto"`.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -93,7 +93,7 @@ def einsum(
     Where it runs: by `"auto"`, NumPy computes until calls have cost about as much as compiling
     would. Then loop nests do that all shapes share, one for each semiring, dtype and form; and once
     sums of products of the same shapes have come often enough, a kernel for just these. NumPy alone
-    computes products that are not summed, einsums of a few elements that are no contraction, and
+    computes products that are not summed, einsums of a few elements that are not contractions, and
     many inner products at a time. The log `linalg_ext.fallbacks` tells of all that NumPy computes.
     NumPy, the nests and the kernel add in orders of their own: the last bits of a sum of floats may
     change from one call to the next. By `"kernel"` they do not.
@@ -117,7 +117,7 @@ def einsum(
             return known
     if is_plain and out is None and (result := in_numpy(operands)) is not NotImplemented:
         return result
-    # Only here what takes long to load.
+    # Imported only here, for it takes long to load.
     from linalg_ext.compiler.einsum.general import evaluated
 
     return evaluated(

@@ -41,8 +41,8 @@ def contract(
         compute_type: the type that is computed in, accumulation included: a dtype, on MLIR values a
             type. By default the type of the result.
         outs: on MLIR values, the destination; a new tensor by default.
-        overwrite: on MLIR values, whether what the destination holds does not matter; else it is
-            added to.
+        overwrite: on MLIR values, whether the old elements of the destination do not matter; else
+            it is added to.
 
     Raises:
         ArgumentError: operands and maps do not fit together; names them.

@@ -33,7 +33,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
 
     Raises:
         ArgumentError: a memref without `outs`.
-        DTypeError: the operands differ in element type, and nothing says what the result is of.
+        DTypeError: the operands differ in element type, and no argument states that of the result.
     """
     kind = request.kind
     numbered = [tuple(f"d{n}_{axis}" for axis in range(9)) for n in range(len(operands))]
@@ -54,8 +54,8 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     path = find_path(contraction, request.optimize)
     labels = with_broadcasts(contraction.inputs, shapes)
     element, result_element = _elements(request, values, target)
-    asked = request.compute_type or request.dtype
-    unsigned = frozenset[str]() if asked is None else unsigned_type_vars({"U": asked})
+    cast_type = request.compute_type or request.dtype
+    unsigned = frozenset[str]() if cast_type is None else unsigned_type_vars({"U": cast_type})
     on_memrefs = any(isinstance(value.type, ir.MemRefType) for value in values)
     if on_memrefs:
         if target is None:
@@ -137,12 +137,12 @@ def _elements(
     request: Request, values: Sequence[ir.Value], target: ir.Value | None
 ) -> tuple[ir.Type, ir.Type]:
     """Return the element types of the computation and of the result."""
-    asked = request.compute_type or request.dtype
+    cast_type = request.compute_type or request.dtype
     if target is not None:
         element = ir.ShapedType(target.type).element_type
-        if asked is not None and _element_type(asked) != element:
+        if cast_type is not None and _element_type(cast_type) != element:
             raise DTypeError(
-                f"einsum: outs= is of {element}, but it is to be computed in {asked}",
+                f"einsum: outs= is of {element}, but it is to be computed in {cast_type}",
                 hint="leave outs= away, or compute in its type",
             )
         return element, element
@@ -160,7 +160,7 @@ def _elements(
         result = ir.ShapedType(values[0].type).element_type
     if request.kind.is_boolean:
         return ir.IntegerType.get_signless(1), result
-    return (result if asked is None else _element_type(asked)), result
+    return (result if cast_type is None else _element_type(cast_type)), result
 
 
 def _element_type(dtype: DType) -> ir.Type:
@@ -220,7 +220,7 @@ def compile_for(
     algebra: Algebra,
     key: str | None,
 ) -> Kernel:
-    """Return the kernel of a contraction of arrays like these; `key` is what it is kept under."""
+    """Return the kernel of a contraction of arrays like these; `key` is its key in the cache."""
     sizes: dict[str, int] = {}
     for array, labels in (a, b):
         sizes.update(zip(labels, array.shape, strict=True))
@@ -256,9 +256,11 @@ def _memref(array: Array, element: ir.Type) -> ir.Type:
 def compile_narrow(
     request: Request, arrays: Sequence[Array], dtypes: Dtypes, key: str | None
 ) -> Kernel:
-    """Return the kernel of a contraction of narrow arrays; `key` is what it is kept under."""
+    """Return the kernel of a contraction of narrow arrays; `key` is its key in the cache."""
     # That the casts are allowed was seen before.
-    asked = replace(request, dtype=dtypes.result, compute_type=dtypes.compute, casting="unsafe")
+    unsafe_request = replace(
+        request, dtype=dtypes.result, compute_type=dtypes.compute, casting="unsafe"
+    )
     with new_context(), ir.Location.name("einsum"):
         module = ir.Module.create()
         types = [
@@ -268,7 +270,7 @@ def compile_narrow(
         with ir.InsertionPoint(module.body):
             function = func.FuncOp("einsum", (types, []))
             with ir.InsertionPoint(function.add_entry_block()):
-                result = on_values(asked, list(function.arguments), None)
+                result = on_values(unsafe_request, list(function.arguments), None)
                 func.ReturnOp([result])
             signature = ir.FunctionType.get(types, [result.type])
             function.attributes["function_type"] = ir.TypeAttr.get(signature)

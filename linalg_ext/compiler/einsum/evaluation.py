@@ -116,9 +116,9 @@ def diagonal(array: Array, labels: Sequence[str]) -> Labelled:
         array = view
         names = [*(n for axis, n in enumerate(names) if axis not in (first, second)), repeated]
     if 1 in array.shape:
-        kept = [axis for axis, size in enumerate(array.shape) if size != 1]
+        long_axes = [axis for axis, size in enumerate(array.shape) if size != 1]
         array = array[(*(slice(None) if size != 1 else 0 for size in array.shape), ...)]
-        names = [names[axis] for axis in kept]
+        names = [names[axis] for axis in long_axes]
     return Labelled(array, tuple(names))
 
 
@@ -127,24 +127,24 @@ def reduce(operand: Labelled, keep: Collection[str], algebra: Algebra) -> Labell
     reduced = [label for label in operand.labels if label not in keep]
     if not reduced:
         return operand
-    kept = [label for label in operand.labels if label in keep]
+    kept_labels = [label for label in operand.labels if label in keep]
     kernel = kernel_for(REDUCE, algebra, operand.array.size)
     if kernel is None:
         axes = tuple(operand.labels.index(label) for label in reduced)
-        return Labelled(algebra.reduce(operand.array, axes), tuple(kept))
+        return Labelled(algebra.reduce(operand.array, axes), tuple(kept_labels))
     reduced.sort(key=operand.stride, reverse=True)
-    kept.sort(key=operand.stride, reverse=True)
+    kept_labels.sort(key=operand.stride, reverse=True)
     sizes = dict(zip(operand.labels, operand.array.shape, strict=True))
     outermost = operand.stride(reduced[0])
-    outer = [label for label in kept if operand.stride(label) > outermost]
-    inner = kept[len(outer) :]
+    outer = [label for label in kept_labels if operand.stride(label) > outermost]
+    inner = kept_labels[len(outer) :]
     if math.prod(sizes[label] for label in inner) >= _FEW:
         array = operand.grouped(outer, reduced, inner)
         out = empty((array.shape[0], array.shape[2]), algebra.dtype)
         kernel(array, out)
     else:
-        out = _sum_rows(operand.grouped(kept, reduced), algebra)
-    return Labelled(out.reshape([sizes[label] for label in kept]), tuple(kept))
+        out = _sum_rows(operand.grouped(kept_labels, reduced), algebra)
+    return Labelled(out.reshape([sizes[label] for label in kept_labels]), tuple(kept_labels))
 
 
 def _sum_rows(array: Array, algebra: Algebra) -> Array:
@@ -177,7 +177,7 @@ def combine(
     a, b = _spread(a, b, keep), _spread(b, a, keep)
     roles = _roles(a.labels, b.labels, tuple(keep))
     if not roles.contracted:
-        return Labelled(_product(a, b, roles.kept, algebra, out), roles.kept)
+        return Labelled(_product(a, b, roles.kept_labels, algebra, out), roles.kept_labels)
     sizes = {
         **dict(zip(a.labels, a.array.shape, strict=True)),
         **dict(zip(b.labels, b.array.shape, strict=True)),
@@ -190,12 +190,12 @@ def combine(
     special = None
     if pays:
         operands = (a.array, a.labels), (b.array, b.labels)
-        special = specialized_kernel(*operands, roles.kept, algebra, products)
+        special = specialized_kernel(*operands, roles.kept_labels, algebra, products)
     if special is not None:
-        shape = tuple(sizes[label] for label in roles.kept)
+        shape = tuple(sizes[label] for label in roles.kept_labels)
         result = memory.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
         special(a.array, b.array, result)
-        return Labelled(result, roles.kept)
+        return Labelled(result, roles.kept_labels)
     if roles.is_swapped:
         a, b = b, a
     contracted = roles.contracted
@@ -206,7 +206,7 @@ def combine(
         a.grouped(roles.batch, roles.rows, contracted),
         b.grouped(roles.batch, contracted, roles.columns),
         algebra,
-        out if roles.result == roles.kept else None,
+        out if roles.result == roles.kept_labels else None,
     )
     return Labelled(result.reshape([sizes[label] for label in roles.result]), roles.result)
 
@@ -216,7 +216,7 @@ class _Roles:
     """The roles of the labels of two operands in their product.
 
     Attributes:
-        kept: the labels of the result, in the order in which they are wanted.
+        kept_labels: the labels of the result, in the requested order.
         contracted: those to sum over, which both have.
         batch: those that both have and the result keeps.
         rows: those of the first operand alone.
@@ -225,7 +225,7 @@ class _Roles:
             belongs to the columns.
     """
 
-    kept: tuple[str, ...]
+    kept_labels: tuple[str, ...]
     contracted: tuple[str, ...]
     batch: tuple[str, ...]
     rows: tuple[str, ...]
@@ -240,17 +240,17 @@ class _Roles:
 
 @lru_cache(maxsize=4096)
 def _roles(a: tuple[str, ...], b: tuple[str, ...], keep: tuple[str, ...]) -> _Roles:
-    kept = tuple(label for label in keep if label in a or label in b)
+    kept_labels = tuple(label for label in keep if label in a or label in b)
     contracted = tuple(label for label in a if label in b and label not in keep)
-    is_swapped = bool(kept) and kept[-1] not in b
+    is_swapped = bool(kept_labels) and kept_labels[-1] not in b
     if is_swapped:
         a, b = b, a
     return _Roles(
-        kept,
+        kept_labels,
         contracted,
-        batch=tuple(label for label in kept if label in a and label in b),
-        rows=tuple(label for label in kept if label not in b),
-        columns=tuple(label for label in kept if label not in a),
+        batch=tuple(label for label in kept_labels if label in a and label in b),
+        rows=tuple(label for label in kept_labels if label not in b),
+        columns=tuple(label for label in kept_labels if label not in a),
         is_swapped=is_swapped,
     )
 

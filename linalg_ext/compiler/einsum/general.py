@@ -42,7 +42,7 @@ def evaluated(
     threads: int | None,
     tune: Any,
     backend: str,
-    **asked: Any,
+    **options: Any,
 ) -> Any:
     """Evaluate a call of `einsum`, which documents the arguments.
 
@@ -51,7 +51,7 @@ def evaluated(
         operands: of the call.
         is_usual: True where the call has two arrays and no other argument but `out`.
         out, outs, order, threads, tune, backend: of the call.
-        **asked: the other arguments of the call, those of a `Request`.
+        **options: the other arguments of the call, those of a `Request`.
     """
     if outs is None and has_foreign_arrays(operands, out):
         guests = ForeignArrays()
@@ -66,14 +66,14 @@ def evaluated(
                 threads=threads,
                 tune=tune,
                 backend=backend,
-                **asked,
+                **options,
             )
         )
     if operands and isinstance(operands[0], str | bytes):
         subscripts, arrays = parse(operands[0]), list(operands[1:])
     else:
         subscripts, arrays = parse_interleaved(*operands)
-    request = Request.of(subscripts, **asked)
+    request = Request.of(subscripts, **options)
     called_on = "arrays"
     if outs is not None or any(type(value) is not np.ndarray for value in arrays):
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
@@ -150,9 +150,9 @@ def _on_arrays(
 
     if is_compiled and (len(arrays) > 1 or {*contraction.inputs[0]} != {*contraction.output}):
         steps = ("einsum_path", *path)
-        asked = replace(request, dtype=dtypes.result, casting="unsafe", optimize=steps)
+        unsafe_request = replace(request, dtype=dtypes.result, casting="unsafe", optimize=steps)
         read = [array if is_known(array.dtype) else dtypes.converted(array) for array in arrays]
-        result = hooks.facade("calls").einsum_compiled(asked, read)
+        result = hooks.facade("calls").einsum_compiled(unsafe_request, read)
         return arranged(result) if out is None else put(result)
     if out is None and (kernel := narrow_kernel(request, contraction, arrays, dtypes)) is not None:
         return arranged(kernel(*arrays))
@@ -200,7 +200,7 @@ def _array(number: int, value: Any) -> Array:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"einsum: operand {number} is no array", notes=[str(error)]
+            f"einsum: operand {number} is not an array", notes=[str(error)]
         ) from None
 
 
@@ -297,7 +297,7 @@ def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Ar
 
 
 def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
-    """As close to the operands as can be: what `numpy.nditer` finds for `order="K"`.
+    """As close to the operands as can be: the result of `numpy.nditer` finds for `order="K"`.
 
     An insertion sort by strides, from the fastest axis up; an axis moves before another where no
     operand wants it otherwise.

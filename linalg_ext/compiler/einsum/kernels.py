@@ -34,8 +34,8 @@ COMPILING_PAYS = 1 << 24
 """Products after which a nest is compiled: NumPy takes about as long for them as LLVM for it.
 
 The rule of renting skis: rent until the rent has come to the price. Whatever follows, the time is
-at most twice what knowing the future would have cost, and a small call that comes once never pays
-for a compilation.
+at most twice that of the best choice with knowledge of the future, and a small call that comes once
+never pays for a compilation.
 """
 
 SPECIALIZING_PAYS = 1 << 26
@@ -76,9 +76,9 @@ class KernelsThatPay(CallCache[Key, Kernel]):
             key: of the kernel.
             cost: of the call at hand without it, in products.
             price: of the kernel.
-            kept_key: gives what the kernel is kept under on disk.
+            kept_key: returns the key of the kernel on disk.
             compile: makes it, to be kept under that.
-            account: what the rent is paid for; by default the key.
+            account: the key under which the cost of calls is counted; by default the key.
         """
         with self._lock:
             if (kernel := self.get(key)) is not None:
@@ -96,7 +96,7 @@ class KernelsThatPay(CallCache[Key, Kernel]):
             return self.get(key) or self.remember(key, compile(kept_key()))
 
     def clear(self) -> None:
-        """Forget all kernels, and what calls have cost."""
+        """Forget all kernels, and the cost of calls so far."""
         super().clear()
         self.rent.clear()
         self._sought.clear()
@@ -127,7 +127,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., obj
 
 
 def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
-    """Run a kernel for booleans; it gives a byte that is not 0 for what is true."""
+    """Run a kernel for booleans; it gives a nonzero byte for a true element."""
     *inputs, out = arrays
     result = empty(out.shape, np.uint8)
     kernel(*(array.view(np.uint8) for array in inputs), result)
@@ -139,16 +139,16 @@ def _compiled_nest(form: Form, algebra: Algebra, products: int) -> Kernel | None
     if (kernel := _nests.get(key)) is not None:
         return kernel
 
-    def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+    def compiled(cache_key: str | None) -> Kernel:
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_form
 
-        return compile_form(form, algebra, kept)
+        return compile_form(form, algebra, cache_key)
 
     # One rent for all layouts of a form: once it pays for one it is likely to for the next.
     family = form.name, algebra.kind.name, algebra.dtype
-    kept = partial(_kept_nest_key, form, algebra)
-    kernel = _nests.earned(key, products, COMPILING_PAYS, kept, compiled, family)
+    key_on_disk = partial(_kept_nest_key, form, algebra)
+    kernel = _nests.earned(key, products, COMPILING_PAYS, key_on_disk, compiled, family)
     if kernel is None:
         tell_numpy_computes(
             "%d products of %s in the form %r: a kernel for them is compiled after %d more",
@@ -200,14 +200,14 @@ def specialized_kernel(
     if not (_has_memref_layout(a[0]) and _has_memref_layout(b[0])):
         return None
 
-    def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+    def compiled(cache_key: str | None) -> Kernel:
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_for
 
-        return compile_for(a, b, output, algebra, kept)
+        return compile_for(a, b, output, algebra, cache_key)
 
-    kept = partial(kept_key, a, b, output, algebra.dtype)
-    return _specialized.earned(key, products + CALL, SPECIALIZING_PAYS, kept, compiled)
+    key_on_disk = partial(kept_key, a, b, output, algebra.dtype)
+    return _specialized.earned(key, products + CALL, SPECIALIZING_PAYS, key_on_disk, compiled)
 
 
 def compiled_for(a: _Labelled, b: _Labelled, output: tuple[str, ...]) -> Kernel | None:
@@ -244,7 +244,9 @@ _NARROW = {
     np.dtype(np.float32): (np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)),
     np.dtype(np.int32): (np.dtype(np.int8), np.dtype(np.int16)),
 }
-"""By the dtype of the sums, what is read as it is. MLIR has no signed integers."""
+"""By the dtype of the sums, the dtypes that are read without a cast. MLIR has no signed
+integers.
+"""
 
 _NarrowKey = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | None, Libraries]
 
@@ -260,21 +262,21 @@ def narrow_kernel(
     """
     if len(arrays) != 2 or request.kind.name != "+*" or 0 in contraction.sizes.values():
         return None
-    known = _NARROW.get(dtypes.compute, ())
-    if any(array.dtype not in known or not _is_contiguous(array) for array in arrays):
+    narrow_types = _NARROW.get(dtypes.compute, ())
+    if any(array.dtype not in narrow_types or not _is_contiguous(array) for array in arrays):
         return None
     described = tuple((array.shape, array.dtype) for array in arrays)
     key = request.subscripts.text, described, dtypes, override(), in_force()
 
-    def compiled(kept: str | None) -> Kernel:
-        # Only here what loads MLIR.
+    def compiled(cache_key: str | None) -> Kernel:
+        # Imported only here, for it loads MLIR.
         from linalg_ext.compiler.einsum.emission import compile_narrow
 
-        return compile_narrow(request, arrays, dtypes, kept)
+        return compile_narrow(request, arrays, dtypes, cache_key)
 
     cost = math.prod(contraction.sizes.values()) + CALL
-    kept = partial(_kept_narrow_key, request, arrays, dtypes)
-    return _narrow.earned(key, cost, SPECIALIZING_PAYS, kept, compiled)
+    key_on_disk = partial(_kept_narrow_key, request, arrays, dtypes)
+    return _narrow.earned(key, cost, SPECIALIZING_PAYS, key_on_disk, compiled)
 
 
 def _is_contiguous(array: Array) -> bool:

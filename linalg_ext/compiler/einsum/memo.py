@@ -1,9 +1,9 @@
 """Calls of einsum that have been made before: straight to their kernel.
 
 Reading the subscripts, finding a path and putting labels on axes takes longer than a product of
-small matrices. For the most common call, two arrays and no word about dtypes, what came of it is
-kept under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk
-for others.
+small matrices. For the most common call, two arrays and no word about dtypes, the answer is kept
+under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk for
+others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Known:
     """A resolved call: its kernel, and how operands and result are passed to it.
 
     Attributes:
-        kernel: what computes it.
+        kernel: the kernel that computes it.
         inner: the shapes that both operands and the result have for the kernel: without axes of
             size 1.
         shape: of the result as it is written.
@@ -78,39 +78,39 @@ def repeat(
         return None
     libraries = in_force()
     key = _key(text, a, b, makes_result=out is None)
-    known = _calls.get(key)
-    if known is None:
-        known = _read_from_disk(key)
-    if known is None or not (a.flags.aligned and b.flags.aligned):
+    answer = _calls.get(key)
+    if answer is None:
+        answer = _read_from_disk(key)
+    if answer is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
-        made_of = partial(_record, known=known, text=text, a=a, b=b, makes=out is None)
-        known.records.install(
-            native, function, sharing_key(known.kernel.callee), made_of, libraries
+        made_of = partial(_record, answer=answer, text=text, a=a, b=b, makes=out is None)
+        answer.records.install(
+            native, function, sharing_key(answer.kernel.callee), made_of, libraries
         )
     if out is None:
-        result = memory.empty(known.shape, known.dtype)
-        _run(known, (a, b, result), threads)
-        if not known.shape:
+        result = memory.empty(answer.shape, answer.dtype)
+        _run(answer, (a, b, result), threads)
+        if not answer.shape:
             return result[()]
-        return result.transpose(known.back) if known.back else result
-    if not _is_written_as_it_is(out, known, (a, b)):
+        return result.transpose(answer.back) if answer.back else result
+    if not _is_written_as_it_is(out, answer, (a, b)):
         return None
-    _run(known, (a, b, out), threads)
+    _run(answer, (a, b, out), threads)
     return out
 
 
-def _empty(known: _Known) -> Array:
-    array = memory.empty(known.shape, known.dtype)
-    return array.transpose(known.back) if known.back else array
+def _empty(answer: _Known) -> Array:
+    array = memory.empty(answer.shape, answer.dtype)
+    return array.transpose(answer.back) if answer.back else array
 
 
-def _run(known: _Known, arrays: Sequence[Array], threads: int | None) -> None:
+def _run(answer: _Known, arrays: Sequence[Array], threads: int | None) -> None:
     kernel_arrays = [
         array if array.shape == shape else array.reshape(shape)
-        for array, shape in zip(arrays, known.inner, strict=True)
+        for array, shape in zip(arrays, answer.inner, strict=True)
     ]
-    known.kernel(*kernel_arrays, threads=threads)
+    answer.kernel(*kernel_arrays, threads=threads)
 
 
 def remember(
@@ -121,12 +121,12 @@ def remember(
     result: Array,
     back: tuple[int, ...] = (),
 ) -> None:
-    """Keep what a call came to, where one kernel did all of it.
+    """Keep the answer to a call that one kernel computed.
 
     Args:
-        text, contraction, operands: the subscripts, and what they mean for two arrays.
+        text, contraction, operands: the subscripts, and their meaning for two arrays.
         out: where the result was wanted, if that was said.
-        result: what was computed.
+        result: the array that was computed.
         back: the axes by which it is transposed for the caller.
     """
     from linalg_ext.compiler.einsum.evaluation import diagonal
@@ -189,28 +189,28 @@ def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:
 
 
 def _record(
-    world: int, known: _Known, text: str, a: Array, b: Array, *, makes: bool
+    world: int, answer: _Known, text: str, a: Array, b: Array, *, makes: bool
 ) -> Record | None:
     """Return the record of a call, whose result is the last argument of the kernel."""
-    *arguments, last = known.kernel.callee.arguments
-    shape, axes = known.shape, known.back or range(len(known.shape))
-    steps = [known.dtype.itemsize * stride for stride in contiguous_strides(shape)]
+    *arguments, last = answer.kernel.callee.arguments
+    shape, axes = answer.shape, answer.back or range(len(answer.shape))
+    steps = [answer.dtype.itemsize * stride for stride in contiguous_strides(shape)]
     result = ArrayEntry(
         last.word,
-        (known.dtype,),
+        (answer.dtype,),
         tuple(shape[axis] for axis in axes),
-        tuple(steps[axis] for axis in axes) if makes and known.back else None,
+        tuple(steps[axis] for axis in axes) if makes and answer.back else None,
         is_written=True,
     )
     if result.nbytes >= SMALLEST:
-        result = replace(result, make=partial(_empty, known))
+        result = replace(result, make=partial(_empty, answer))
     entries: list[Expected] = [ConstantEntry(text)]
     entries += [
         ArrayEntry(argument.word, (array.dtype,), array.shape, array.strides)
         for argument, array in zip(arguments, (a, b), strict=True)
     ]
     return record_of(
-        known.kernel.callee,
+        answer.kernel.callee,
         world,
         entries,
         [result],
@@ -221,8 +221,8 @@ def _record(
     )
 
 
-def _is_written_as_it_is(out: Any, known: _Known, operands: Sequence[Array]) -> bool:
-    if type(out) is not np.ndarray or out.shape != known.shape or out.dtype != known.dtype:
+def _is_written_as_it_is(out: Any, answer: _Known, operands: Sequence[Array]) -> bool:
+    if type(out) is not np.ndarray or out.shape != answer.shape or out.dtype != answer.dtype:
         return False
     flags = out.flags
     if not (flags.c_contiguous and flags.aligned and flags.writeable):

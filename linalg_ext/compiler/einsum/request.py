@@ -1,4 +1,4 @@
-"""The parameters of a call of `einsum`, its dtypes, and what NumPy's casting rules allow."""
+"""The parameters of a call of `einsum`, its dtypes, and the casts that NumPy's rules allow."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The dtypes of one einsum: what operands count as, of sums and products, of the result."""
+    """The dtypes of one einsum: of the operands, of sums and products, of the result."""
 
     operands: DType
     compute: DType
@@ -77,7 +77,7 @@ def _as_dtype(keyword: str, value: Any) -> DType | None:
         dtype = dtype_named(value)
     except TypeError as error:
         raise DTypeError(
-            f"einsum: {keyword}={value!r} is no dtype",
+            f"einsum: {keyword}={value!r} is not a dtype",
             hint="give np.float32, 'f32', ...",
             notes=[str(error)],
         ) from None
@@ -101,9 +101,10 @@ def resolve(
     Args:
         dtypes: of the operands.
         kind: the semiring.
-        dtype: what the operands count as and the result is; by default the dtype in which the
-            operands (and `out`) meet.
-        compute_type: what is computed in; by default that dtype, and float32 for narrower floats.
+        dtype: the dtype of the result, and of the operands once cast; by default the dtype in which
+            the operands (and `out`) meet.
+        compute_type: the type of products and sums; by default that dtype, and float32 for narrower
+            floats.
         casting: NumPy's rule for the casts of the operands and of the result into `out`.
         out: the dtype of `out=`.
         out_is_cast: whether `casting` governs `out` as well.

@@ -32,7 +32,7 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
     Raises:
         NotationError: the text has no structured op.
         ParseError: it is not MLIR.
-        RecognitionError: no definition says what one of its ops does.
+        RecognitionError: no definition describes one of its ops.
     """
     ops: list[ir.Operation] = []
 
@@ -85,7 +85,7 @@ def write_mlir(
         with ir.InsertionPoint(block):
             values = list(block.arguments)
             inputs, outs = values[: len(definition.inputs)], values[len(definition.inputs) :]
-            generic = generic and not definition.recurrence_dims  # which is no linalg.generic
+            generic = generic and not definition.recurrence_dims  # which is not a linalg.generic
             built = StructuredOp(definition)(*inputs, outs=outs, emit_generic=generic)
             func.ReturnOp([built] if isinstance(built, ir.Value) else list(built))
         return str(module)

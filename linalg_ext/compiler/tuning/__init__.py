@@ -6,7 +6,7 @@
     lx.tuning.path()                         # the file that remembers
     lx.tuning.clear()                        # forget everything
 
-What is remembered is of one machine, library version, problem and number of threads.
+A remembered choice holds for one machine, library version, problem and number of threads.
 """
 
 from linalg_ext.compiler.tuning.search import Finding, Tuning

@@ -162,11 +162,12 @@ def search(
 
     Args:
         first: the kernel with the model's plans.
-        decisions: what was chosen in it.
+        decisions: the choices that were made in it.
         make: a kernel with other choices.
         arguments: makes arguments, the same at every call.
-        results: of the arguments and what a call gave, the arrays that it computed.
-        tuning: how long, how many, and by what measure.
+        results: a function from the arguments and the return value of a call to the arrays that it
+            computed.
+        tuning: the time, the number of plans, and the measure.
     """
     trials = trials_of(decisions, tuning.candidates)
     if not trials:
@@ -186,12 +187,14 @@ def search(
                 choices = trial(best)
                 kernel = make(choices)
                 progress.advance(_shown(choices))
-                again = arguments()
-                if not all(map(_is_close, results(again, kernel(*again)), expected)):
+                new_arguments = arguments()
+                if not all(
+                    map(_is_close, results(new_arguments, kernel(*new_arguments)), expected)
+                ):
                     continue
                 tried += 1
                 old, new = measure(
-                    [partial(best_kernel, *first_arguments), partial(kernel, *again)], share
+                    [partial(best_kernel, *first_arguments), partial(kernel, *new_arguments)], share
                 )
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:

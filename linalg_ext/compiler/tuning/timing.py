@@ -29,7 +29,7 @@ _BETTER = 0.998
 
 
 _ROUND = 2e-3
-"""Seconds that a round lasts at least: long beside what reading the clock takes."""
+"""Seconds that a round lasts at least: long beside a read of the clock."""
 
 _ROUNDS = 25
 
@@ -90,7 +90,7 @@ def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_coun
     they are.
 
     Args:
-        calls: what is timed.
+        calls: the calls that are timed.
         seconds: how long all of it takes at most, a few rounds aside.
         clock: tells the time.
     """

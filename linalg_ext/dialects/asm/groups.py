@@ -7,9 +7,9 @@
       linalg_ext.group_yield %s : tensor<4x4xf32>
     }
 
-What stands before the equals sign in `ins` and `outs` is the argument of the block. All clauses may
-be left out: the label, the tiling, `preserve`, further `attributes {name = value}`, `ins`, `outs`,
-and `: tensor<4x4xf32>` behind the body, which says the results once more: they are of the types of
+The name before the equals sign in `ins` and `outs` is the argument of the block. All clauses may be
+left out: the label, the tiling, `preserve`, further `attributes {name = value}`, `ins`, `outs`, and
+`: tensor<4x4xf32>` behind the body, which says the results once more: they are of the types of
 `outs`. `linalg_ext.isolated_group` is written alike.
 """
 
@@ -30,7 +30,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
 )
 from linalg_ext.dialects.gml_st.asm.loops import Assignments, read_assignments
 from linalg_ext.dialects.gml_st.asm.reading import Reading
-from linalg_ext.errors import ParseError
+from linalg_ext.errors import ParseError, counted
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.structured.group import (
@@ -89,7 +89,7 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
     end = reader.position
     if len(types) != len(values) or len(values) > INIT_SLOTS:
         reader.refuse(
-            f"{YIELD} has {len(values)} value(s) and {len(types)} type(s)",
+            f"{YIELD} has {counted(len(values), 'value')} and {counted(len(types), 'type')}",
             Span("", start, end),
             f"a type for each value, {INIT_SLOTS} at most",
         )
@@ -118,7 +118,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
     closing = end - 1
     if not _is_ended(reader.source, opening.end, closing):
         reader.refuse(
-            f"the body of {written} does not end with {_YIELD}, which says what it gives",
+            f"the body of {written} does not end with {_YIELD}, which names its results",
             Span("}", closing, end),
             f"{_YIELD} before this brace",
         )
@@ -203,7 +203,7 @@ def _results(reading: Reading, reader: Reader, outs: Assignments, name: str) -> 
             )
     if len(types) != len(outs.types):
         reader.refuse(
-            f"{name} gives {len(types)} result(s)",
+            f"{name} gives {counted(len(types), 'result')}",
             types[-1],
             f"one for each destination, which are {len(outs.types)}",
         )

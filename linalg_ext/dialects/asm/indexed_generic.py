@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from linalg_ext.errors import ParseError
+from linalg_ext.errors import ParseError, counted
 from linalg_ext.notations.mlir_text import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
@@ -30,7 +30,7 @@ _SEGMENTS = re.compile(r"operand_segment_sizes\s*=\s*dense<\[?([\d,\s]*)\]?>\s*:
 
 
 def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int, list[Span | str]]:
-    """The part of the text that changes, and what it becomes.
+    """The part of the text that changes, and its replacement.
 
     Args:
         source: the text.
@@ -52,9 +52,9 @@ def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int,
         count = _leading_indices(source, arguments)
     if len(arguments) < count:
         raise ParseError(
-            f"the body of {_NAME} has {len(arguments)} argument(s)",
+            f"the body of {_NAME} has {counted(len(arguments), 'argument')}",
             where=source.place(label.start, label.end),
-            expected=f"one for each of {count} dimension(s), then one for each operand",
+            expected=f"one for each of {counted(count, 'dimension')}, then one for each operand",
         )
     pieces: list[Span | str] = ["linalg.generic"]
     pieces.append(_copied(source, start + len(_NAME), label.end))

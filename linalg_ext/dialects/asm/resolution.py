@@ -87,7 +87,7 @@ def _check_result(op: ir.Operation, values: SpelledValues) -> None:
     result_types = [result.type for result in op.results]
     if isinstance(expected, ir.RankedTensorType):
         if result_types != [expected]:
-            fact = f"gives {result_types[0]}" if result_types else "does not say what it gives"
+            fact = f"gives {result_types[0]}" if result_types else "does not state its results"
             raise ArgumentError(
                 f"{values.name} {fact}", expected=f"the type of its destination: {expected}"
             )
@@ -194,4 +194,4 @@ def _kind(word: ir.StringAttr) -> ir.Attribute:
     try:
         return ir.Attribute.parse(f"#linalg.elementwise_kind<{word.value}>")
     except ir.MLIRError:
-        return word  # the op's own rules tell what is wrong with it
+        return word  # the op's own rules tell its mistake

@@ -14,8 +14,8 @@ the one at hand. Such an op is read here, and all other text is left as it is:
     group   = "(" operands ":" types ")", or "(" operand ":" type ("," operand ":" type)* ")"
     map     = "{" map "}" | "affine_map" "<" map ">" | "(" dims ")" "->" "(" results ")" | alias
 
-An op that has none of what upstream's own syntax lacks is no spelled op: `parse_op` says None, and
-upstream's parser reads it, and tells what is wrong with it.
+An op that upstream's own syntax can express is not a spelled op: `parse_op` says None, and
+upstream's parser reads it, and reports its mistakes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from linalg_ext.errors import ParseError
+from linalg_ext.errors import ParseError, counted
 from linalg_ext.notations.mlir_text import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
@@ -42,7 +42,7 @@ class Clause:
 
     Attributes:
         name: the word.
-        value: what stands after it; None for a word alone.
+        value: the text after it; None for a word alone.
         place: the whole clause.
     """
 
@@ -67,7 +67,7 @@ class SpelledOp:
         name: with its dialect: `linalg.add`.
         start, end: its place, from its name to its result types.
         inputs, outputs: the operands.
-        clauses: what is said of it, in order; the entries of its dictionaries too.
+        clauses: its clauses, in order; the entries of its dictionaries too.
         results: the types of its results.
     """
 
@@ -129,7 +129,7 @@ class _OpParser:
         self._op = op
 
     def leading(self) -> bool:
-        """All up to the destinations; False where this is no structured op."""
+        """All up to the destinations; False where this is not a structured op."""
         reader = self._reader
         has_inputs = False
         while True:
@@ -183,7 +183,7 @@ class _OpParser:
         return True
 
     def _starts_clause(self, token: Token) -> bool:
-        """Return whether a word is no op of the next line: none of those is followed by `=`."""
+        """Return whether a word is not an op of the next line: none of those is followed by `=`."""
         if not token.is_word:
             return False
         after = Reader(self._reader.source, token.end).peek().text
@@ -228,7 +228,7 @@ class _OpParser:
     def _check(self, clause: Clause, in_dictionary: bool) -> None:
         reader, name = self._reader, clause.name
         if self._op.clause(name) is not None:
-            reader.refuse(f"{self._op.name}: {name} is said twice", clause.place)
+            reader.refuse(f"{self._op.name}: {name} is given twice", clause.place)
         known = in_dictionary or SUGAR.fullmatch(name) is not None or name in _TRAILING
         if not known:
             reader.refuse(
@@ -316,8 +316,8 @@ class _OpParser:
         if len(names) != len(types):
             # Upstream's own words for this are good, but it must see the text.
             reader.refuse(
-                f"{self._op.name}: {keyword}(...) has {len(names)} operand(s) and {len(types)} "
-                "type(s)",
+                f"{self._op.name}: {keyword}(...) has {counted(len(names), 'operand')} and "
+                f"{counted(len(types), 'type')}",
                 Span("", opening.start, reader.position),
                 "a type for each operand: ins(%a, %b : t, u), or ins(%a : t, %b : u)",
             )

@@ -18,7 +18,7 @@ from linalg_ext.dialects.asm.indexed_generic import translate_indexed_generic
 from linalg_ext.dialects.asm.spelled import COMPUTE_TYPE, SpelledOp, parse_op
 from linalg_ext.dialects.gml_st import asm
 from linalg_ext.dialects.gml_st.asm.generic_form import listed
-from linalg_ext.errors import ParseError
+from linalg_ext.errors import ParseError, counted
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.mlir_text import (
     CodeFilter,
@@ -77,9 +77,9 @@ def translate(
 
     Args:
         text: MLIR, with structured ops in any spelling.
-        name: what errors call the text.
+        name: the name of the text in errors.
         unknown: ops of linalg that the parser at hand does not know, though others did.
-        edits: what changes in the text besides.
+        edits: further changes of the text.
 
     Returns:
         A translation; its `text` is `text` itself where there is no spelled op.
@@ -136,14 +136,14 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _Collector:
-    """Collects what is to be changed."""
+    """Collects the changes."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
         self.edits: list[Edit] = []
         self.ops: list[SpelledOp] = []
         self.end = 0
-        """The offset after what was read so far."""
+        """The offset up to which the text was read."""
 
     def replace(self, start: int, end: int, pieces: list[Span | str]) -> None:
         """Put new text, and parts of the old, in the place of a part of the source."""
@@ -156,8 +156,9 @@ class _Collector:
             return
         if len(op.inputs) > MAX_INPUTS or len(op.outputs) != 1 or len(op.results) > 1:
             raise ParseError(
-                f"{op.name} has {len(op.inputs)} input(s), {len(op.outputs)} destination(s) and "
-                f"{len(op.results)} result(s)",
+                f"{op.name} has {counted(len(op.inputs), 'input')}, "
+                f"{counted(len(op.outputs), 'destination')} and "
+                f"{counted(len(op.results), 'result')}",
                 where=self._source.place(op.start, op.start + len(op.name)),
                 expected=f"at most {MAX_INPUTS} inputs and one destination",
             )

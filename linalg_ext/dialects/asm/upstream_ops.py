@@ -1,4 +1,4 @@
-"""Ops of linalg, as they are spelled, become the op that says what they mean.
+"""Ops of linalg, as they are spelled, become the op with their meaning.
 
 The op of that name where it takes the operands as they are given; else one that carries its maps
 (`linalg.matmul` with `indexing_maps`, `linalg.elementwise`, `linalg.contract`, ours), else
@@ -55,7 +55,7 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
     """Build the op at the current insertion point.
 
     Raises:
-        ArgumentError: what is said of it does not fit its operands, or there is no such op.
+        ArgumentError: its clauses do not fit its operands, or there is no such op.
     """
     meaning = meaning_of(values)
     operand_maps = take_operand_maps(meaning.definition, dict(values.sugar))
@@ -74,7 +74,7 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
 
 
 def _lettered(meaning: Meaning, operand_maps: OperandMaps) -> tuple[Meaning, OperandMaps]:
-    """Operands named a, b, c, ...: messages are about what the text says."""
+    """Operands named a, b, c, ...: messages name them as the text does."""
     definition = meaning.definition
     names = [operand.name for operand in (*definition.inputs, *definition.outputs)]
     letters = dict(zip(names, (*LETTERS, "z"), strict=False))
@@ -146,7 +146,7 @@ def meaning_of(values: SpelledValues) -> Meaning:
     """The meaning of an op without its sugar.
 
     Raises:
-        ArgumentError: there is no such op, or an attribute is not what it must be.
+        ArgumentError: there is no such op, or an attribute has a wrong value.
     """
     attributes = values.attributes
     maps = _maps(attributes)
@@ -271,7 +271,7 @@ def _kind(values: SpelledValues, attributes: dict[str, ir.Attribute]) -> Functio
     function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
     if function is None:
         raise ArgumentError(
-            f"{values.name}: kind = {name} is no element-wise function",
+            f"{values.name}: kind = {name} is not an element-wise function",
             expected=f"one of {', '.join((*UNARY, *BINARY, *TERNARY))}",
         )
     return function
@@ -280,7 +280,7 @@ def _kind(values: SpelledValues, attributes: dict[str, ir.Attribute]) -> Functio
 def _cast(attributes: dict[str, ir.Attribute]) -> Function:
     name = _word(attributes.pop(CAST)) if CAST in attributes else "cast_signed"
     if name not in TYPE:
-        raise ArgumentError(f"{CAST} = {name} is no cast", expected=" or ".join(TYPE))
+        raise ArgumentError(f"{CAST} = {name} is not a cast", expected=" or ".join(TYPE))
     return TYPE[name]
 
 
@@ -344,7 +344,7 @@ class SpelledValues:
         """The type to compute in.
 
         Raises:
-            ArgumentError: what is said is no element type.
+            ArgumentError: the clause is not an element type.
         """
         for name in (COMPUTE_TYPE_WORD, COMPUTE_TYPE):
             entry = self.entries.get(name)

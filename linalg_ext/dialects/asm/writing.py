@@ -1,6 +1,6 @@
 """A module printed with structured ops in the spelling of the wish list.
 
-What that spelling says of an op (a transpose, a broadcast, a compute type) stands beside its
+The clauses of that spelling (a transpose, a broadcast, a compute type) stand beside the op's
 operands; an op of which it says nothing is printed as MLIR prints it.
 
     %0 = linalg.elementwise kind=#linalg.elementwise_kind<add> indexing_maps = [#map, #map1, #map1]
@@ -205,7 +205,7 @@ class Spelling:
 
 
 def spell(text: str, spellings: Sequence[Spelling]) -> str:
-    """A text as MLIR prints it, each numbered op replaced by what its number stands for."""
+    """A text as MLIR prints it, each numbered op replaced by the text of its number."""
 
     def spelled(_: SourceText, op: GenericOp) -> list[Piece]:
         spelling = spellings[int(op.attributes["number"].partition(" ")[0])]
@@ -218,7 +218,7 @@ def spell(text: str, spellings: Sequence[Spelling]) -> str:
         words.append(f"outs({typed[-1]})")
         if spelling.clauses:
             words.append(", ".join(spelling.clauses))
-        # The wish list's colon; the arrow of upstream's for what is no op of the wish list.
+        # The wish list's colon; the arrow of upstream's for an op that is not of the wish list.
         arrow = ":" if spelling.name.startswith("linalg.") else "->"
         return [" ".join([*words, *(f"{arrow} {result}" for result in op.results)])]
 

@@ -1,7 +1,7 @@
 """The dialect `gml_st`: loops over parts of tensors and memrefs.
 
-It keeps *which part* of a tensor is meant apart from *what is computed* on it. A set names a part,
-and `gml_st.materialize` takes it; a loop gives values for sets, and puts them in place.
+It separates the *part* of a tensor from the *computation* on it. A set names a part, and
+`gml_st.materialize` takes it; a loop gives values for sets, and puts them in place.
 
     gml_st.space             an index space, the root of sets of no tensor
     gml_st.full              all of a tensor or memref
@@ -38,7 +38,7 @@ share a name.
         gml_st.yield_([sums], to=[rows])
     loop.results
 
-An accumulator combines a value with what its destination holds, in any order of the iterations:
+An accumulator combines a value with its destination's, in any order of the iterations:
 
         gml_st.set_yield([element], into=[y], at=[point],
                          accumulate=lambda new, old: arith.addf(new, old))

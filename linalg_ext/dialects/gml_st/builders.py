@@ -40,6 +40,7 @@ from linalg_ext.errors import (
     ArityError,
     LinalgExtError,
     caller_location,
+    counted,
 )
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.mixed import (
@@ -73,12 +74,12 @@ def numbers_of(op: str, entries: Sequence[Number]) -> list[Index]:
     """Numbers, and values of type index.
 
     Raises:
-        ArgumentTypeError: it is no list, or one is something else; `op` is what it is given to.
+        ArgumentTypeError: it is not a list, or one is something else; `op` is the op that takes it.
         ArgumentError: a number is none of 64 bits.
     """
     if not isinstance(entries, Iterable):
         raise ArgumentTypeError(
-            f"{op}: {entries} is no list of numbers", expected="a list, as in [0, i]"
+            f"{op}: {entries} is not a list of numbers", expected="a list, as in [0, i]"
         )
     numbers: list[Index] = []
     for position, entry in enumerate(entries):
@@ -167,7 +168,7 @@ def tile(
         >>> tile(x, [i, 0], [4, n])
 
     Args:
-        superset: what it is a part of.
+        superset: the set that it is a part of.
         offsets: where it begins, in elements of the superset.
         sizes: how many elements it has.
         strides: how many elements of the superset lie from one to the next; 1 where left out.
@@ -306,8 +307,8 @@ def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
         return type_
     shape = subset_shape(type_)
     # A dimension that does not exist is the verifier's to refuse.
-    kept = [dim for dim in dims if 0 <= dim < shape.rank]
-    return subset_type(kept_dims(shape, kept))
+    existing = [dim for dim in dims if 0 <= dim < shape.rank]
+    return subset_type(kept_dims(shape, existing))
 
 
 def _values(numbers: Sequence[Index]) -> list[ir.Value]:
@@ -317,7 +318,7 @@ def _values(numbers: Sequence[Index]) -> list[ir.Value]:
 Bounds: TypeAlias = tuple[list[ir.Value], list[ir.Value], list[ir.Value]]
 
 Combine: TypeAlias = Callable[[ir.Value, ir.Value], Given]
-"""`combine(new, old)` builds what becomes of a value and of what its destination holds."""
+"""`combine(new, old)` builds the combination of a value with its destination's."""
 
 
 @dataclass
@@ -326,7 +327,7 @@ class BuiltLoop:
 
     Attributes:
         ivs: the induction variables.
-        ins, outs: what stands for the inputs and the outputs in the body.
+        ins, outs: the arguments of the body for the inputs and the outputs.
         results: one for each output that is a tensor; known after the `with`.
     """
 
@@ -351,10 +352,11 @@ def loop(
 
     Args:
         lower, upper, step: the bounds of each iterator, the upper one not included.
-        ins: what the body reads, tensors, memrefs or scalars, 16 at most.
-        outs: what it writes to, tensors or memrefs, 8 at most.
+        ins: the values that the body reads, tensors, memrefs or scalars, 16 at most.
+        outs: the destinations, tensors or memrefs, 8 at most.
         iterators: `"parallel"`, `"reduction"` or `"sequential"` each; all parallel where left out.
-        distribution: what runs each iterator, as `"block"` or `"thread"`; a note for others.
+        distribution: the unit that runs each iterator, as `"block"` or `"thread"`; a note for
+            others.
 
     Raises:
         ArgumentError: the loop breaks a rule; nothing of it is left then.
@@ -413,7 +415,7 @@ def parallel(
     *,
     distribution: Sequence[str] = (),
 ) -> Iterator[BuiltLoop]:
-    """Build `gml_st.parallel`; its body ends with `set_yield`, which names what it writes to.
+    """Build `gml_st.parallel`; its body ends with `set_yield`, which names its destinations.
 
     Args:
         lower, upper, step, distribution: as of `loop`.
@@ -439,10 +441,10 @@ def yield_(
     """Build `gml_st.yield`, which ends the body of a `loop`.
 
     Args:
-        values: what an iteration gives, one for each output.
+        values: the results of an iteration, one for each output.
         to: the subset of the output that each is; left out, the values are whole outputs.
-        accumulate: how values are combined with what is there; for each value where it is a list,
-            None among them for a value that replaces.
+        accumulate: how values are combined with the destination's; for each value where it is a
+            list, None among them for a value that replaces.
     """
     sources = _slot_values("yield", values, OUTPUT_SLOTS)
     subsets = _slot_values("yield", to, OUTPUT_SLOTS)
@@ -461,7 +463,7 @@ def set_yield(
     """Build `gml_st.set_yield`, which ends the body of a `for_` or of a `parallel`.
 
     Args:
-        sources: what an iteration gives.
+        sources: the results of an iteration.
         into: the tensor or memref that each goes into: of a `for_`, its `loop.outs`.
         at: the set of it that each goes to.
         accumulate: as of `yield_`.
@@ -486,13 +488,13 @@ def _combines(
     combines = list(accumulate) if isinstance(accumulate, Sequence) else [accumulate] * count
     if len(combines) != count:
         raise ArityError(
-            f"{len(combines)} accumulators are given for {count} value(s)",
+            f"{len(combines)} accumulators are given for {counted(count, 'value')}",
             expected="one for each, None for a value that replaces",
         )
     for combine in combines:
         if combine is not None and not callable(combine):
             raise ArgumentTypeError(
-                f"accumulate: {combine!r} is no function",
+                f"accumulate: {combine!r} is not a function",
                 expected="a function of (new, old), or None for a value that replaces",
             )
     return combines
@@ -596,7 +598,7 @@ def _bounds(lower: Sequence[Number], upper: Sequence[Number], step: Sequence[Num
 
 def _slot_values(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]:
     if not isinstance(values, Sequence):
-        raise ArgumentTypeError(f"{op}: {values} is no list", expected="a list of values")
+        raise ArgumentTypeError(f"{op}: {values} is not a list", expected="a list of values")
     if len(values) > slots:
         raise ArityError(f"{op} is given {len(values)} values", expected=f"{slots} at most")
     return [value_of(op, value) for value in values]
@@ -615,7 +617,7 @@ def _texts(words: Sequence[str]) -> ir.Attribute:
     is_list = isinstance(words, Sequence) and not isinstance(words, str)
     if not is_list or not all(isinstance(word, str) for word in words):
         raise ArgumentTypeError(
-            f"{words!r} is no list of texts", expected='a list, as in ["parallel"]'
+            f"{words!r} is not a list of texts", expected='a list, as in ["parallel"]'
         )
     return ir.ArrayAttr.get([ir.StringAttr.get(word) for word in words])
 

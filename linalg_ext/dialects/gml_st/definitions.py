@@ -48,7 +48,7 @@ class _SetOp(_Op, traits=[ext.Pure]):
 
 
 class _Terminator(_Op):
-    """An op that ends a body; what it accumulates with is sound before it is looked at."""
+    """An op that ends a body; the region it accumulates with is verified before it is looked at."""
 
     def verify_region_invariants(self) -> bool:
         return is_verified(self, check_terminator)

@@ -12,16 +12,16 @@
     linalg_ext.slice         a view at an index or a range along each dimension
     linalg_ext.range         a range, of type !linalg_ext.index_range
     linalg_ext.tile          one of the tiles that a view is cut into
-    linalg_ext.intersection  what two views of one buffer have in common, as a view
+    linalg_ext.intersection  the overlap of two views of one buffer, as a view
     linalg_ext.convex_union  the smallest view around two views
-    linalg_ext.difference    what is in one view and not in another, as views, two a dimension
+    linalg_ext.difference    the elements in one view and not in another, as views, two a dimension
     linalg_ext.group         ops that belong together, in destination style
     linalg_ext.isolated_group   the same, of ops that use nothing else from above
     linalg_ext.group_yield   ends a group
     linalg_ext.yield         ends a region of any other op of this dialect
 
 They are ops without side effects, on tensors; those on views are on memrefs. They leave as ops of
-linalg, tensor, memref and scf before bufferization. What those that move elements mean is told in
+linalg, tensor, memref and scf before bufferization. The meaning of those that move elements is in
 `structured/destination_ops.py`, a class for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
@@ -56,10 +56,10 @@ A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8
 8 inputs, a destination and an initial value, and 2 results; a group has 64 inputs, 16 destinations
 and 16 results.
 
-The last operand of a structured op is the destination. A contract adds to what it holds, unless it
-has the attribute `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is
+The last operand of a structured op is the destination. A contract adds to its destination, unless
+it has the attribute `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is
 left out. `cast = #linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as
-unsigned integers, and `linalg_ext.compute_type = f32` says in what the op computes.
+unsigned integers, and `linalg_ext.compute_type = f32` is the type that the op computes in.
 """
 
 from linalg_ext.dialects.linalg_ext.destination_style import (

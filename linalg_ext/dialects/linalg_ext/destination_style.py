@@ -209,7 +209,7 @@ def gather(
         >>> gather(table, indices)      # table[indices[r, 0], ..., indices[r, k - 1], ...]
 
     Args:
-        operand: what is read.
+        operand: the tensor or memref that is read.
         indices: n x k integers: a row for each window, a column for each of the first k dimensions
             of the operand. One out of range is moved to the nearest in range.
         outs: the destination, which tells the sizes of the windows; where it is left out, a new
@@ -249,8 +249,8 @@ def scatter(
             of the destination. A window that does not lie inside is left out whole.
         updates: n windows.
         outs: the destination.
-        combine: builds, from the new element and the old one, what is written; where it is left
-            out, the new one is.
+        combine: builds the written element from the new one and the old one; where it is left out,
+            the new one is.
 
     Raises:
         ArgumentError: they do not fit together; names operands and sizes.
@@ -296,17 +296,17 @@ def scan(
 
     Args:
         inputs: tensors of one shape, 8 at most.
-        combine: builds what is carried on, from what is carried and an element of each input.
+        combine: builds the next carried value from the carried value and an element of each input.
         dimension: along which it runs; from the last one back where negative.
-        initial: a tensor without the dimension: what is carried first. Where it is left out, the
-            one input gives its first element as it is.
+        initial: a tensor without the dimension: the value that is carried first. Where it is left
+            out, the one input gives its first element as it is.
         inclusive: whether an element counts for its own place.
         reverse: whether it runs from the last index to the first.
         outs: the destination, of elements that are carried or of a narrower float; where it is
             left out, a new tensor.
 
     Returns:
-        The result, and with `initial` what is carried at last.
+        The result, and with `initial` the value that is carried at last.
 
     Raises:
         ArgumentError: they do not fit together; names operands and types.
@@ -363,7 +363,7 @@ def sort(
         >>> (descending,) = sort(x, comparator=lambda a, b: arith.cmpf(OGT, a, b))
 
     Args:
-        inputs: tensors of one shape, 8 at most: what is compared, and what is moved along.
+        inputs: tensors of one shape, 8 at most: the keys, and the tensors that are moved along.
         dimension: along which they are sorted; from the last one back where negative.
         comparator: builds, from two elements (a, b) of each input in turn, whether a comes before
             b; where it is left out, the first input ascends: floats with NaN last, integers as

@@ -1,4 +1,4 @@
-"""The dialect `linalg_ext` itself, and what all its ops share."""
+"""The dialect `linalg_ext` itself, and the parts that all its ops share."""
 
 # No `from __future__ import annotations`: the bindings read the annotations of these classes.
 
@@ -17,7 +17,7 @@ class LinalgExt(ext.Dialect, name="linalg_ext"):
 
 
 class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminatorTrait]):
-    """Ends a region of an op of this dialect with what the region gives."""
+    """Ends a region of an op of this dialect with the region's result."""
 
     values: Sequence[ext.Operand[Any]]
 
@@ -34,7 +34,7 @@ class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminat
 
 
 def is_verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:
-    """Check an op; what is wrong becomes a diagnostic at its location."""
+    """Check an op; a broken rule becomes a diagnostic at its location."""
     try:
         with op.operation.context, op.operation.location:
             check(op.operation)
@@ -68,7 +68,7 @@ def destination(name: str, outs: Outs) -> ir.Value:
     """The one destination that a caller gave.
 
     Raises:
-        ArgumentError: there is none, or there are several, or it is no tensor.
+        ArgumentError: there is none, or there are several, or it is not a tensor.
     """
     destinations = tensors(name, listed(outs))
     if len(destinations) != 1:

@@ -28,7 +28,7 @@ from linalg_ext.structured.operands import as_values, erased_on_error
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 
 GroupBody: TypeAlias = Callable[..., "ir.Value | ir.OpView | _Values"]
-"""Builds what a group gives from the arguments of its block, at the current insertion point."""
+"""Builds the results of a group from the arguments of its block, at the current insertion point."""
 
 _INPUTS = [f"in_{number}" for number in range(INPUT_SLOTS)]
 _INITS = [f"init_{number}" for number in range(INIT_SLOTS)]
@@ -68,7 +68,7 @@ class IsolatedGroupOp(
 
 
 class GroupYieldOp(LinalgExt.Operation, name="group_yield", traits=[ir.IsTerminatorTrait]):
-    """Ends a group with what it gives: values of several types, which those of `yield` are not."""
+    """Ends a group with its results: values of several types, which those of `yield` are not."""
 
     __annotations__ = {f"value_{n}": ext.Operand[Any] | None for n in range(INIT_SLOTS)}
     vars().update({f"value_{n}": None for n in range(INIT_SLOTS)})
@@ -100,9 +100,9 @@ def group(
         >>> group(a, b, outs=o, body=lambda a, b, o: relu(matmul(a, b, outs=[o])), label="layer")
 
     Args:
-        inputs: what the group reads, of any type, 64 at most.
+        inputs: the values that the group reads, of any type, 64 at most.
         outs: its destinations, tensors, 16 at most; it has a result for each.
-        body: builds what it gives from the arguments of its block: the inputs, the destinations.
+        body: builds its results from the arguments of its block: the inputs, the destinations.
         label: a name for people.
         tiling: the sizes of its tiles, outermost first, 0 for a dimension that is not tiled.
         preserve: keep it together until groups are inlined.

@@ -101,8 +101,8 @@ def contract(
         maps: an einsum string, or a map for each operand, the destination last: lists of
             dimensions, which may be left out, permuted and, but for the destination, repeated.
         kind: the semiring, as of `lx.einsum`.
-        overwrite: let what the destination holds not matter.
-        cast: how inputs become what the result is of: `"cast_signed"` or `"cast_unsigned"`.
+        overwrite: ignore the old elements of the destination.
+        cast: how inputs are cast to the type of the result: `"cast_signed"` or `"cast_unsigned"`.
         compute_type: the type to compute in, where it is not that of the result.
 
     Raises:
@@ -150,7 +150,7 @@ def elementwise(
     name = kind if isinstance(kind, str) else kind.name
     function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
     if function is None:
-        raise ArgumentError(f"elementwise knows no kind {name!r}")
+        raise ArgumentError(f"elementwise has no kind {name!r}")
     parsed = _maps(maps, len(values) + 1)
     if outs is None:
         scalars = scalar_positions(values)

@@ -94,7 +94,7 @@ def range_(first: Number, end: Number, step: Number = 1) -> ir.Value:
         step: 1 or more.
 
     Raises:
-        ArgumentError: one is no index, or is known to be negative.
+        ArgumentError: one is not an index, or is known to be negative.
     """
     numbers = [_index("range", number) for number in (first, end, step)]
     values = [IndexReader()(number) for number in numbers]
@@ -111,7 +111,7 @@ def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
 
     Args:
         view: a memref of a strided layout.
-        indices: for each dimension an index, which drops it, or what `range_` gives.
+        indices: for each dimension an index, which drops it, or the result of `range_`.
 
     Raises:
         ArgumentError: they do not fit the view, or are known to leave it.
@@ -191,7 +191,7 @@ def _placed(
     source = ir.MemRefType(operands[0].type)
     type_ = open_view_type(source, rank)
     (draft,) = _build(name, operands, [type_], attributes)
-    # An op is placed by what is known of its operands: its type is the last to be known.
+    # An op is placed by its operands: its type is the last to be known.
     placed = placement(draft, ViewReader(), operands[0])
     sizes = [size if isinstance(size, int) else None for size in placed.tile.sizes]
     inferred = view_type(source, placed.tile, sizes, placed.dims)
@@ -230,7 +230,9 @@ def _view(name: str, operand: Given) -> ir.Value:
 def _sequence(name: str, entries: Sequence[Number]) -> Sequence[Number]:
     if isinstance(entries, Sequence) and not isinstance(entries, str):
         return entries
-    raise ArityError(f"{name}: {entries!r} is no list", expected="one for each dimension: [i, 0]")
+    raise ArityError(
+        f"{name}: {entries!r} is not a list", expected="one for each dimension: [i, 0]"
+    )
 
 
 def _index(name: str, index: Number, *, ranges: bool = False) -> ir.Value:
@@ -246,5 +248,5 @@ def _index(name: str, index: Number, *, ranges: bool = False) -> ir.Value:
         return value
     raise DTypeError(
         f"{name}: an index is of type {value.type}",
-        expected="an int or an index" + (", or what range_ gives" if ranges else ""),
+        expected="an int or an index" + (", or the result of range_" if ranges else ""),
     )

@@ -24,7 +24,7 @@ from itertools import product
 from typing import Literal
 
 from linalg_ext.definition.types import family
-from linalg_ext.errors import LibraryError
+from linalg_ext.errors import LibraryError, counted
 
 _FORM = "a name and types of MLIR: `add(memref<?x?xf32>, f32, memref<?x?xf32>)`"
 
@@ -115,7 +115,7 @@ class Prototype:
         match = _PROTOTYPE.fullmatch(text.strip())
         if match is None:
             raise LibraryError(
-                f"{text!r} does not say what a function takes",
+                f"{text!r} does not state the operands of a function",
                 expected=_FORM,
                 hint="a shared library does not tell it",
             )
@@ -133,7 +133,8 @@ class Prototype:
         """Return the reason why it does not take these operands, even with copies; or None."""
         if len(operands) != len(self.operands):
             return (
-                f"the op has {len(operands)} operands, and the function takes {len(self.operands)}"
+                f"the op has {counted(len(operands), 'operand')}, and the function takes "
+                f"{len(self.operands)}"
             )
         for number, (parameter, operand) in enumerate(zip(self.operands, operands, strict=True)):
             if reason := parameter.refusal_of(operand):
@@ -185,7 +186,7 @@ def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | No
 def _check_scalar(scalar: str, whole: str, part: str) -> None:
     if scalar not in _SCALARS:
         raise LibraryError(
-            f"`{part.strip()}` is no type that can be passed",
+            f"`{part.strip()}` is not a type that can be passed",
             where=whole,
             expected="memrefs, and of scalars " + ", ".join(_SCALARS),
             hint=f"write {_FORM}",
@@ -195,7 +196,7 @@ def _check_scalar(scalar: str, whole: str, part: str) -> None:
 def _check_element(element: str, whole: str, part: str) -> None:
     if family(element) is None:
         raise LibraryError(
-            f"`{part.strip()}` is no type that can be passed", where=whole, expected=_FORM
+            f"`{part.strip()}` is not a type that can be passed", where=whole, expected=_FORM
         )
 
 

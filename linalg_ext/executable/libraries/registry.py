@@ -6,7 +6,7 @@
     }):
         kernel = lx.compile(module)       # ops with library_call = "pointwise_add", and matmuls
 
-What is compiled while a library is registered calls it, and goes on to when it is closed.
+A kernel that is compiled while a library is registered calls it, and still does after it is closed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from linalg_ext import opdsl_defs
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.errors import LibraryError, UnresolvedSymbolError, refuse_pickling
+from linalg_ext.errors import LibraryError, UnresolvedSymbolError, counted, refuse_pickling
 from linalg_ext.executable.libraries.prototype import Gemm, Prototype, gemm
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime import libraries
@@ -57,8 +57,8 @@ def _key(op: Op) -> Key:
         return op.definition
     if not isinstance(op, str) or not op:
         raise LibraryError(
-            f"{op!r} is no op",
-            expected='what a library_call says, an op of lx.ops, or its name: "linalg.matmul"',
+            f"{op!r} is not an op",
+            expected='the text of a library_call, an op of lx.ops, or its name: "linalg.matmul"',
         )
     if not op.startswith("linalg."):
         return op
@@ -98,8 +98,8 @@ def _function(op: Op, item: object) -> Prototype:
     function = Prototype.parse(item) if isinstance(item, str) else item
     if not isinstance(function, Prototype):
         raise LibraryError(
-            f"{item!r} is no function for {_shown(op)}",
-            expected="a name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
+            f"{item!r} is not a function for {_shown(op)}",
+            expected="a name and its parameters: `add(memref<?x?xf32>, memref<?x?xf32>)`",
         )
     definition = _key(op)
     is_matmul = isinstance(definition, OpDefinition) and definition.name == "matmul"
@@ -112,7 +112,8 @@ def _function(op: Op, item: object) -> Prototype:
         count = len(definition.inputs) + len(definition.outputs)
         if len(function.operands) != count:
             raise LibraryError(
-                f"`{function}` takes {len(function.operands)} operands, {_shown(op)} has {count}",
+                f"`{function}` takes {counted(len(function.operands), 'operand')}, and "
+                f"{_shown(op)} has {count}",
                 expected="one for each input, then one for each output",
             )
     return function
@@ -124,7 +125,7 @@ def _check_symbols(functions: Sequence[Prototype]) -> None:
         other = known.setdefault(function.symbol, function)
         if other != function:
             raise LibraryError(
-                f"`{function.symbol}` is said to take two things: `{other}` and `{function}`",
+                f"`{function.symbol}` has two prototypes: `{other}` and `{function}`",
                 expected="one prototype for one function",
             )
 
@@ -316,7 +317,7 @@ def _opened(where: str | Path | ctypes.CDLL) -> ctypes.CDLL:
         return where
     if not isinstance(where, str | os.PathLike) or not str(where):
         raise LibraryError(
-            f"{where!r} is no library", expected="the path of a shared library, or a ctypes.CDLL"
+            f"{where!r} is not a library", expected="the path of a shared library, or a ctypes.CDLL"
         )
     (handle,) = load_libraries([str(where)])
     return handle

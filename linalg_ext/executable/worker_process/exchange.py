@@ -188,7 +188,7 @@ def _dtype_text(dtype: DType) -> str:
 def _dtype(text: str) -> DType:
     dtype = np.dtype(text) if text[0] in "<>|=" else dtype_named(text)
     if dtype.hasobject:
-        raise ValueError(f"{text} is no dtype of numbers")
+        raise ValueError(f"{text} is not a dtype of numbers")
     return dtype
 
 
@@ -297,7 +297,7 @@ class Limits:
         stack: bytes of the stack of the thread that compiles and runs.
 
     Raises:
-        ArgumentError: a bound is no positive number, or too small or large.
+        ArgumentError: a bound is not a positive number, or too small or large.
     """
 
     seconds: float = 60.0

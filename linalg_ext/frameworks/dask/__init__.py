@@ -5,10 +5,11 @@
     scaled = layer(x, w, b)                     # of @lx.jit, or a kernel, or an op of lx.ops
     gram.compute()
 
-What an op is says how it comes apart: along a dimension of its iteration space that indexes the
-operands as it is, each block is computed by itself (`dask.array.blockwise`); where the dimension is
-reduced, blocks give partial results, which a tree combines. A dimension that must be whole, as that
-of a window, is made whole where the blocks stay small, and else refused (`blocks.whole`).
+The definition of an op tells how it is split: along a dimension of its iteration space that indexes
+the operands as it is, each block is computed by itself (`dask.array.blockwise`); where the
+dimension is reduced, blocks give partial results, which a tree combines. A dimension that must be
+whole, as that of a window, is made whole where the blocks stay small, and else refused
+(`blocks.whole`).
 
 The kernels are compiled where the blocks are, once in each process for each shape of a block: equal
 chunks are few kernels. A call of one uses one thread unless `threads=` says otherwise, for dask

@@ -25,7 +25,7 @@ class FunctionAxes:
     """The dimensions of a function.
 
     Attributes:
-        arguments, results: for each of them the dimension of each axis; () if it is no tensor.
+        arguments, results: for each of them the dimension of each axis; () if it is not a tensor.
         whole: the dimensions that must be whole, and why.
     """
 

@@ -42,7 +42,7 @@ def known_array(value: Any, name: str) -> AnyArray:
     Raises:
         ShapeError: the sizes of its chunks are not known.
         ArgumentTypeError: it is a collection of dask's other than an array.
-        ArgumentError: it is no array, or has elements of a type that MLIR lacks.
+        ArgumentError: it is not an array, or has elements of a type that MLIR lacks.
     """
     if not is_dask(value):
         return as_array(value, name)
@@ -63,7 +63,7 @@ def known_array(value: Any, name: str) -> AnyArray:
         raise ShapeError(
             f"{name} has chunks of unknown sizes, shape {value.shape}",
             where=caller_location(),
-            expected="sizes that are known: what fits together is checked before anything runs",
+            expected="known sizes: they are checked against each other before anything runs",
             hint="x.compute_chunk_sizes() computes them",
         )
     return value

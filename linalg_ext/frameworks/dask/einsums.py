@@ -49,7 +49,7 @@ def einsum_on_dask(
         backend: of the call on each block.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong.
+        ArgumentError: of the kind of the mistake.
     """
     refuse_out("einsum", out)
     if tune is not False:

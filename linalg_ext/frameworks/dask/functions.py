@@ -15,7 +15,14 @@ from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, caller_location
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    ShapeError,
+    caller_location,
+    counted,
+)
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
@@ -51,10 +58,10 @@ def jitted_on_dask(
         threads: of the call on each block; 1 by default.
 
     Returns:
-        What the function returns, its arrays those of dask.
+        The function's result, its arrays those of dask.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong.
+        ArgumentError: of the kind of the mistake.
     """
     name = function.__name__
     refuse_out(name, out, "an argument")
@@ -268,14 +275,14 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
         A dask array, or a tuple of them.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong.
+        ArgumentError: of the kind of the mistake.
     """
     name = kernel.signature.name
     refuse_out(name, out, "an argument")
     parameters = kernel.signature.parameters
     if len(arguments) != len(parameters):
         raise ArityError(
-            f"`{name}` takes {len(parameters)} arguments, got {len(arguments)}",
+            f"`{name}` takes {counted(len(parameters), 'argument')}, got {len(arguments)}",
             where=caller_location(),
             expected=str(kernel.signature),
         )
@@ -333,9 +340,9 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
     kinds = {p.type.kind for p in arrays if isinstance(p.type, ArrayType)}
     if recipe is None or "memref" in kinds or not kernel.signature.results:
         raise ArgumentError(
-            f"`{name}` cannot be applied to dask arrays: it is no function of tensors",
+            f"`{name}` cannot be applied to dask arrays: it is not a function of tensors",
             where=caller_location(),
-            expected="tensors in and out: memory that is written is no result",
+            expected="tensors in and out: memory that is written is not a result",
             hint="call it in a function that is given to dask.array.map_blocks",
         )
     module = Module.parse(recipe.module, trusted=True)

@@ -58,7 +58,7 @@ def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
         A dask array, a tuple of them where the op has several outputs.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong.
+        ArgumentError: of the kind of the mistake.
     """
     try:
         return _call(op, operands, keywords)
@@ -271,8 +271,8 @@ class Splitting:
 
     Attributes:
         sizes: the symbols whose sizes would differ in blocks, with the numbers of the whole.
-        axes: for each tensor operand a dimension for each axis. An axis that is no plain dimension
-            of the op has a dimension of its own.
+        axes: for each tensor operand a dimension for each axis. An axis that is not a plain
+            dimension of the op has a dimension of its own.
         whole: the dimensions that a block must have all of, and why.
         combine: for each output the function that combines the results of blocks; None where it
             has no reduction.

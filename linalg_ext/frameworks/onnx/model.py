@@ -99,7 +99,7 @@ class OnnxModel:
         by_name = dict(zip(self.inputs, arrays, strict=False))
         for name, value in named.items():
             if name in by_name or name not in self.inputs:
-                fault = "is given twice" if name in by_name else "is no input of the model"
+                fault = "is given twice" if name in by_name else "is not an input of the model"
                 raise ArgumentError(f"{name} {fault}", expected=expected)
             by_name[name] = value
         if missing := [name for name in self.inputs if name not in by_name]:
@@ -157,7 +157,7 @@ def prepared(source: Any) -> Prepared:
     """Load a model, if need be, and rewrite it for the importer.
 
     Raises:
-        ArgumentError: `source` is no model, and no file.
+        ArgumentError: `source` is neither a model nor a file.
         ModelError: the file has no model, or the model breaks a rule of ONNX.
     """
     model = _loaded(source)
@@ -214,12 +214,13 @@ def _loaded(source: Any) -> Any:
         return _read(lambda: onnx().load_model_from_string(source), "the bytes given")
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
-            f"a {type(source).__name__} is no model of ONNX",
+            f"a {type(source).__name__} is not a model of ONNX",
             expected="the path of a file, the bytes of one, or an onnx.ModelProto",
         )
     if not Path(source).is_file():
         raise ArgumentError(
-            f"the file {os.fspath(source)} does not exist", expected="a model: model.onnx"
+            f"the file {os.fspath(source)} does not exist",
+            expected="the path of a model, such as model.onnx",
         )
     return _read(lambda: onnx().load(os.fspath(source)), os.fspath(source))
 

@@ -30,7 +30,7 @@ from linalg_ext.frameworks.onnx.writing import (
 from linalg_ext.frameworks.requirements import onnx
 
 _MOST_ROUNDS = 16
-"""Functions in functions, and loops in loops, are assumed to be no deeper."""
+"""Functions in functions, and loops in loops, are assumed not to be deeper."""
 
 _EARLY: Mapping[str, Rewrite] = MappingProxyType(
     {"If": control_flow.branch, "Loop": control_flow.loop, "Scan": control_flow.scan}

@@ -6,24 +6,24 @@
 
 A model is exported as a graph of ATen ops (torch.export, or torch.compile's own tracing), which
 torch-mlir's importer turns into linalg on tensors. Parameters are arguments of the kernel: it holds
-views of the model's own tensors, so that what changes them in place changes both.
+views of the model's own tensors, so that a change in place changes both.
 
 An op that does not come through is an error that names the line of the model, or is left to PyTorch
 where the caller allows that: the graph is then cut around it.
 
-A model that was compiled once is found again, by what it computes, before it is exported.
+A model that was compiled once is found again, by its computation, before it is exported.
 
 model            `lx.from_torch`
 backend          `torch.compile(model, backend="linalg_ext")`
-program          a model as it is called: its state, its inputs, what they may be
+program          a model as it is called: its state, its inputs, their shapes
 parameters       its tensors, as the arrays that kernels take
-stored_models    models on disk, found by what they compute
-recording        what a model computes, as a list of ops
-meta_cache       tensors without elements, and what ops give for those
+stored_models    models on disk, found by their computation
+recording        the computation of a model, as a list of ops
+meta_cache       tensors without elements, and the results of ops on those
 exporting        a model as a graph, and a program
 decompositions   the ops that PyTorch writes as others
 compiling        a graph as something that is called, cut where it must be
-graph_keys       what a graph's kernel is kept under
+graph_keys       the keys of graphs' kernels
 importing        a graph as a module of linalg on tensors
 compiled_graph   kernels called on tensors, options, the report
 """

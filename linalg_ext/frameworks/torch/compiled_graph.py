@@ -1,4 +1,4 @@
-"""A compiled graph: its options, its kernels called on tensors, the report of what is in them."""
+"""A compiled graph: its options, its kernels called on tensors, the report of their ops."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Options:
 
     @property
     def is_checked(self) -> bool:
-        """Return whether the code checks what only the run can tell."""
+        """Return whether the code checks conditions that only the run can tell."""
         return Settings.current().checked if self.checked is None else self.checked
 
 

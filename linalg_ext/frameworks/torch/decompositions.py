@@ -95,8 +95,8 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
     ours = {**own, **recurrent.decompositions()}
-    known = {**decomposition_table(), **_by_pytorch(), **ours}
-    return known | {op: _first_of(way, known.get(op)) for op, way in elementwise.ops().items()}
+    table = {**decomposition_table(), **_by_pytorch(), **ours}
+    return table | {op: _first_of(way, table.get(op)) for op, way in elementwise.ops().items()}
 
 
 def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -127,6 +127,6 @@ _WRITTEN_BY_PYTORCH = (
 
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:
     packets = [getattr(torch().ops.aten, name) for name in _WRITTEN_BY_PYTORCH]
-    known = torch()._decomp.decomposition_table
+    table = torch()._decomp.decomposition_table
     overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
-    return {overload: known[overload] for overload in overloads if overload in known}
+    return {overload: table[overload] for overload in overloads if overload in table}

@@ -167,12 +167,13 @@ def _model_tensor(own: Any, program: Any, holder: Any) -> ModelTensor:
 
 _BY_RUNNING = (
     "see that model(*example_inputs) runs, and where the error that this one comes from points; "
-    'torch.compile(model, backend="linalg_ext") compiles what lies between places that cannot be '
-    "traced"
+    'torch.compile(model, backend="linalg_ext") compiles the parts between places that '
+    "cannot be traced"
 )
 _BY_SIZES = (
     "leave sizes that the model fixes out of dynamic_shapes, give sizes that are equal the same "
-    "Dim, and open no size that is 1 in the examples; torch.export.Dim.AUTO opens what can be open"
+    "Dim, and open no size that is 1 in the examples; torch.export.Dim.AUTO opens all that can "
+    "be open"
 )
 _BY_INPUTS = (
     "dynamic_shapes says of each input, in order or by its name, which axes are open, or None: "
@@ -180,7 +181,7 @@ _BY_INPUTS = (
 )
 _BY_VALUES = (
     "the model asks for a value while it is traced: choose by torch.where or torch.cond, or call "
-    'torch.compile(model, backend="linalg_ext"), which compiles what lies before and after'
+    'torch.compile(model, backend="linalg_ext"), which compiles the parts before and after'
 )
 _LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes")
 """Loggers that write the traceback of an error before it is raised."""

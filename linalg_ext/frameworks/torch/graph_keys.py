@@ -111,7 +111,7 @@ class NoKey(Exception):
 
 
 def attribute(value: Any) -> Any:
-    """Return an argument of an op that is no tensor as plain data.
+    """Return an argument of an op that is not a tensor as plain data.
 
     Raises:
         NoKey: the value is of another kind.
@@ -150,7 +150,7 @@ def form(tensor: Any) -> Any:
     """Return the form of a tensor: its dtype, shape, strides and flags, without its elements.
 
     Raises:
-        NoKey: it is no plain tensor in this machine's memory.
+        NoKey: it is not a plain tensor in this machine's memory.
     """
     is_plain = type(tensor) in (torch().Tensor, torch().nn.Parameter)
     if not is_plain or tensor.layout != torch().strided or tensor.device.type != "cpu":
@@ -163,7 +163,7 @@ def constant(tensor: Any) -> Any:
     """Return the form of a tensor and the checksum of its elements.
 
     Raises:
-        NoKey: it is no plain tensor in this machine's memory, or too large.
+        NoKey: it is not a plain tensor in this machine's memory, or too large.
     """
     if not isinstance(tensor, torch().Tensor):
         raise NoKey

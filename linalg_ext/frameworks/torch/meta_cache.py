@@ -84,14 +84,14 @@ def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
     def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
         if func is torch().ops.prim.device.default:
             return torch().device("cpu")
-        known = forms.get(_key(func, args, keywords), _UNKNOWN)
-        if known is _UNKNOWN:
+        description = forms.get(_key(func, args, keywords), _UNKNOWN)
+        if description is _UNKNOWN:
             raise NoKey
         tensors = [
             tensor if isinstance(tensor, elementless()) else twins.of(tensor)
             for tensor in _tensors(args, keywords)
         ]
-        return _from_description(known, tensors)
+        return _from_description(description, tensors)
 
     return mode_of(handle)
 
@@ -154,17 +154,17 @@ def _description(result_tree: Any, arguments: Sequence[Any], storages: Sequence[
     return tree(result_tree, result)
 
 
-def _from_description(known: Any, arguments: Sequence[Any]) -> Any:
+def _from_description(description: Any, arguments: Sequence[Any]) -> Any:
     """Return the result of an op from its description by `_description`."""
-    if known is None:
+    if description is None:
         return None
-    if isinstance(known, list):
-        return [_from_description(item, arguments) for item in known]
-    if "argument" in known:
-        return arguments[known["argument"]]
-    name, shape, strides, offset = known["form"]
+    if isinstance(description, list):
+        return [_from_description(item, arguments) for item in description]
+    if "argument" in description:
+        return arguments[description["argument"]]
+    name, shape, strides, offset = description["form"]
     dtype = getattr(torch(), name.removeprefix("torch."))
-    memory = known["memory"]
+    memory = description["memory"]
     if memory is None:
         return new(dtype, shape, strides)
     return view(arguments[memory].untyped_storage(), dtype, shape, strides, offset)
@@ -252,7 +252,7 @@ class Twins:
         """Return the twin of a tensor, the same one each time.
 
         Raises:
-            NoKey: it is no plain tensor in this machine's memory.
+            NoKey: it is not a plain tensor in this machine's memory.
         """
         _, twin = self._known.get(id(tensor), (None, None))
         if twin is None:

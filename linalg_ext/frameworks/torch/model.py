@@ -89,9 +89,9 @@ def from_torch(
     is_class = isinstance(model, type)
     if is_class or not (is_program or callable(model)):
         raise ArgumentError(
-            f"the class {model.__name__} is no model"
+            f"the class {model.__name__} is not a model"
             if is_class
-            else f"a {type(model).__name__} is no model",
+            else f"a {type(model).__name__} is not a model",
             expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
             hint=f"make one: {model.__name__}(...)" if is_class else None,
         )
@@ -265,12 +265,12 @@ def distinct(
 
     torch.export takes inputs for one if their examples are the same tensor.
     """
-    known = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    own_tensors = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
 
     def as_new(tensor: Any) -> Any:
-        if id(tensor) in known:
+        if id(tensor) in own_tensors:
             return tensor.detach().clone()
-        known.add(id(tensor))
+        own_tensors.add(id(tensor))
         return tensor
 
     pytree = torch().utils._pytree

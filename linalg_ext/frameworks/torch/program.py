@@ -179,7 +179,7 @@ class Program:
         raise ArgumentTypeError(
             f"the model is called with ({', '.join(types)})",
             where=caller_location(),
-            expected=f"what it was exported with: {names or 'nothing'}",
+            expected=f"the shapes of its export: {names or 'nothing'}",
         )
 
     def _check(self, model_input: ModelInput, value: Any, sizes: dict[Any, int]) -> None:
@@ -271,6 +271,7 @@ class Program:
             f"{model_input.name} has shape {tuple(value.shape)}",
             where=caller_location(),
             expected=f"({shape}){', where ' + why if why else ''}",
-            hint="leave dimensions open with dynamic_shapes=, as of torch.export.export; what the "
-            "model fixes, and what is 1 in the examples, stays as it is",
+            hint="leave dimensions open with dynamic_shapes=, as in torch.export.export; a size "
+            "that "
+            "the model fixes, or that is 1 in the examples, cannot be open",
         )

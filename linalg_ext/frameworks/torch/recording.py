@@ -208,8 +208,8 @@ class Tensors:
 
     def constants_among(self, *values: Any) -> bool:
         """Return whether there are tensors with elements in trees of arguments."""
-        known = set(map(id, self.constants))
-        return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
+        constants = set(map(id, self.constants))
+        return any(id(leaf) in constants for leaf in torch().utils._pytree.tree_leaves(values))
 
     def result_reference(self, tensor: Any) -> Any:
         """Return the description of a result of an op: a new tensor, or a known one.

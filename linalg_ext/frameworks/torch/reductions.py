@@ -164,8 +164,8 @@ def batch_norm(
     return normalized.to(dtype), x.new_empty(0), x.new_empty(0)
 
 
-def _squares(away: Any, dims: Sequence[int], keepdim: bool) -> Any:
-    return (away * away).sum(dims, keepdim=keepdim)
+def _squares(centered: Any, dims: Sequence[int], keepdim: bool) -> Any:
+    return (centered * centered).sum(dims, keepdim=keepdim)
 
 
 def running(comparison: str, x: Any, dim: int) -> Any:
@@ -215,5 +215,5 @@ def log_sum_exp(x: Any, dim: int) -> Any:
 def _log_add_exp(x: Any, y: Any) -> Any:
     most = torch().maximum(x, y)
     # The difference of equal infinities is NaN.
-    away = torch().where(x == y, 0.0, -(x - y).abs())
-    return most + torch().log1p(torch().exp(away))
+    negated_distance = torch().where(x == y, 0.0, -(x - y).abs())
+    return most + torch().log1p(torch().exp(negated_distance))

@@ -82,11 +82,11 @@ class StoredModel:
         """Return the source of a tensor of the model, as plain data; None if it has none."""
         if state_of(self.model, tensor.name) is not None:
             return "state", tensor.name, 0
-        for number, known in enumerate(self.recording.constants):
-            if known is tensor.tensor:
+        for number, constant in enumerate(self.recording.constants):
+            if constant is tensor.tensor:
                 return "constant", tensor.name, number
-        for number, known in enumerate(self.recording.constants):
-            if _are_equal(known, tensor.tensor):
+        for number, constant in enumerate(self.recording.constants):
+            if _are_equal(constant, tensor.tensor):
                 return "copy", tensor.name, number
         return None
 

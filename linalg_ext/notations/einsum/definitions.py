@@ -31,7 +31,7 @@ class Semiring:
     """A sum and a product by which an einsum combines elements; each is itself alone.
 
     Attributes:
-        name: what `kind=` takes.
+        name: the value of `kind=`.
         add: combines the terms that fall on one element of the result.
         multiply: combines the elements of the operands into a term.
         is_boolean: works on the truth of the elements.
@@ -85,7 +85,7 @@ def semiring(kind: object) -> Semiring:
     if ring is None:
         near = get_close_matches(spelling, _BY_SPELLING, n=1)
         raise ArgumentError(
-            f"einsum knows no kind {kind!r}",
+            f"einsum has no kind {kind!r}",
             expected=_choices(),
             hint=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
         )
@@ -120,7 +120,8 @@ def definition_of_einsum(
         name: of the op, where it is not made of the subscripts.
 
     Raises:
-        NotationError: the text is no einsum string, or has an ellipsis: the rank of an op is fixed.
+        NotationError: the text is not an einsum string, or has an ellipsis: the rank of an op is
+            fixed.
     """
     subscripts = parse(text)
     for term in subscripts.inputs:
@@ -211,7 +212,7 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
         kind: the semiring in which the string is meant.
 
     Raises:
-        NotationError: the op is no einsum, or not in that semiring; says why.
+        NotationError: the op is not an einsum, or not in that semiring; says why.
     """
     definition = subject_of(op)
     ring = semiring(kind)
@@ -227,7 +228,7 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
             _refuse(definition, f"`{assignment}` is a fold", "a reduction by one function")
         _require(definition, reduction.function, reduction.attribute, ring.add, ring)
         if not (isinstance(value, Apply) and value.args[0] == assignment.target):
-            _refuse(definition, f"`{assignment}` is no plain reduction", "C += a product")
+            _refuse(definition, f"`{assignment}` is not a plain reduction", "C += a product")
         value = value.args[1]
     accesses = _factors(definition, value, ring)
     labels = _letters(definition)
@@ -283,7 +284,7 @@ def _require(
 
 def _refuse(definition: OpDefinition, why: str, expected: str) -> NoReturn:
     raise NotationError(
-        f"{definition.name} is no einsum: {why}", where=str(definition), expected=expected
+        f"{definition.name} is not an einsum: {why}", where=str(definition), expected=expected
     )
 
 

@@ -1,4 +1,4 @@
-"""A contraction of many operands as steps of one or two: what is done, and what it costs.
+"""A contraction of many operands as steps of one or two: the ops, and their cost.
 
 Operands that are read along a diagonal, or have dimensions that nothing else has, are reduced to
 the rest first; then two at a time are contracted along a path. Where the semiring does not
@@ -96,7 +96,7 @@ def _checked_path(steps: Sequence[Any], count: int) -> Path:
             positions = tuple(operator.index(position) for position in step)
         except TypeError:
             raise PathError(
-                f"einsum: {step!r} is no step of a path", expected="a tuple of positions"
+                f"einsum: {step!r} is not a step of a path", expected="a tuple of positions"
             ) from None
         if (
             not positions
@@ -146,7 +146,7 @@ FLOPS_PER_BYTE = 8.0
 
 @dataclass(frozen=True)
 class Step:
-    """One op of a plan, with the labels of what it reads and of its result.
+    """One op of a plan, with the labels of its operands and of its result.
 
     Of the operands those of the contraction are 0, 1, ...; the result of the first step is the
     number after the last of them, and so on.
@@ -175,7 +175,7 @@ class ContractionPlan:
     steps: tuple[Step, ...]
 
     def flops(self, step: Step) -> int:
-        """Additions and multiplications of a step, or what stands for them in its semiring."""
+        """Additions and multiplications of a step, or their counterparts in its semiring."""
         return _flops(step.inputs, step.output, self.contraction.sizes)
 
     def elements(self, step: Step) -> int:
@@ -436,7 +436,7 @@ def _needed(contraction: Contraction, subset: int) -> frozenset[str]:
 
 
 def _roofline(sizes: Mapping[str, int], flops_per_element: float) -> Cost:
-    """Operations, and elements read and written at what they cost of operations."""
+    """Operations, and elements read and written, counted as the operations that take as long."""
 
     def volume(labels: Collection[str]) -> int:
         return math.prod(sizes[label] for label in labels)

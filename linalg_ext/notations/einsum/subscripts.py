@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from linalg_ext.errors import ArgumentTypeError, ArityError, NotationError, ShapeError
+from linalg_ext.errors import ArgumentTypeError, ArityError, NotationError, ShapeError, counted
 
 Shape = tuple[int, ...]
 
@@ -93,8 +93,8 @@ class Subscripts:
         terms, output = self.inputs, self.output
         if len(shapes) != len(terms):
             raise ArityError(
-                f"the subscripts have {_count(len(terms), 'term')}, but there "
-                f"{'is' if len(shapes) == 1 else 'are'} {_count(len(shapes), 'operand')}",
+                f"the subscripts have {counted(len(terms), 'term')}, but there "
+                f"{'is' if len(shapes) == 1 else 'are'} {counted(len(shapes), 'operand')}",
                 where=f"'{self.text}'",
                 expected="a term for each operand, with ',' between them",
             )
@@ -106,7 +106,8 @@ class Subscripts:
         broadcast = sum(label.startswith(".") for label in sizes)
         if broadcast and not output.has_ellipsis:
             self.refuse(
-                f"the result has no ellipsis for {_count(broadcast, 'broadcast dimension')} of the "
+                f"the result has no ellipsis for {counted(broadcast, 'broadcast dimension')} of "
+                "the "
                 "operands",
                 output.column,
                 hint="write '...' where they belong in the result: there is no sum over them",
@@ -143,7 +144,7 @@ def parse(text: str) -> Subscripts:
         'bij,bjk->bik'
 
     Raises:
-        NotationError: it is no einsum string; names the column.
+        NotationError: it is not an einsum string; names the column.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(
@@ -204,7 +205,7 @@ def _refuse_character(text: str, rest: str, column: int, is_output: bool) -> NoR
         _refuse(text, f"{char!r} alone", column, hint="write '->' before the result")
     _refuse(
         text,
-        f"{char!r} is no label",
+        f"{char!r} is not a label",
         column,
         expected="letters a to z and A to Z, '...', ',' between operands, '->' before the result",
     )
@@ -251,7 +252,7 @@ def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shap
         hint = "add '...' to the term for dimensions to broadcast over, or a label for each"
     raise ShapeError(
         f"operand {number} has rank {rank}, shape {shape}, but its term '{term}' has "
-        f"{_count(labelled, 'label')}",
+        f"{counted(labelled, 'label')}",
         where=pointer(subscripts.text, term.column),
         expected=f"rank {needed}",
         hint=hint,
@@ -310,10 +311,6 @@ def _described(label: str) -> str:
     return f"label '{label}'"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def parse_interleaved(*arguments: Any) -> tuple[Subscripts, list[Any]]:
     """The subscripts and the operands of a call in the interleaved form.
 
@@ -321,8 +318,8 @@ def parse_interleaved(*arguments: Any) -> tuple[Subscripts, list[Any]]:
 
     Raises:
         ArityError: no operand.
-        ArgumentTypeError: a sublist is no list of integers.
-        NotationError: a number is no label.
+        ArgumentTypeError: a sublist is not a list of integers.
+        NotationError: a number is not a label.
     """
     if len(arguments) < 2:
         raise ArityError(

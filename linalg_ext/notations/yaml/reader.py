@@ -31,7 +31,7 @@ from linalg_ext.definition.model import (
 )
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import DefinitionError, NotationError
+from linalg_ext.errors import DefinitionError, NotationError, counted
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
 from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
@@ -49,7 +49,7 @@ def from_yaml(text: str, *, filename: str | None = None) -> Any:
         filename: the name of the file that it comes from, for error messages.
 
     Raises:
-        NotationError: the text is no such document; says where, and what was expected.
+        NotationError: the text is no such document; says the place, and the expectation.
 
     Example:
         >>> matmul = from_yaml(to_yaml(lx.ops.matmul))
@@ -141,7 +141,7 @@ class _Structure:
 
     def fill(self, definition: OpDefinition) -> OpDefinition:
         """The definition with operands, dimensions and assignments, checked."""
-        kinds = [item.choice("iterator type", _ITERATORS) for item in self._iterators_list()]
+        kinds = [item.choice("an iterator type", _ITERATORS) for item in self._iterators_list()]
         arguments = [_Argument(item) for item in self._args.sequence("operands")]
         maps = self._maps(arguments, len(kinds))
         dims = maps[0][1].dims if maps else ()
@@ -189,7 +189,7 @@ class _Structure:
         for item, map in maps:
             if len(map.dims) != rank:
                 raise item.error(
-                    f"the map has {len(map.dims)} dimension(s)",
+                    f"the map has {counted(len(map.dims), 'dimension')}",
                     expected=f"{rank}, one for each of iterator_types",
                 )
         return maps
@@ -224,7 +224,7 @@ class _Structure:
         default = argument.default
         if isinstance(default, tuple) and len(default) != len(shape):
             raise argument.field.error(
-                f"index attribute {argument.name} has {len(default)} default(s)",
+                f"index attribute {argument.name} has {counted(len(default), 'default')}",
                 expected=f"{len(shape)}, one for each result of its map",
             )
         return Operand(argument.name, argument.kind, argument.type_var, shape, None, default)
@@ -235,7 +235,7 @@ class _Structure:
         assignments: list[Assignment] = []
         for item in self._assignments.sequence("assignments"):
             fields = item.mapping("!ScalarAssign", ("arg", "value"))
-            name = fields["arg"].choice("output", tuple(outputs))
+            name = fields["arg"].choice("an output", tuple(outputs))
             target = outputs[name]
             value = read_expression(fields["value"], scope)
             written = {dim for index in target.indices for dim in index.dims}
@@ -243,7 +243,7 @@ class _Structure:
             reduction = accumulation(target, value, missing)
             if missing and reduction is None:
                 raise item.error(
-                    f"{name} is not written at every point, and its value is no reduction",
+                    f"{name} is not written at every point, and its value is not a reduction",
                     expected=f"a value such as add({name}, ...) that combines {name} with a new "
                     f"one, for the reduction over {', '.join(missing)}",
                 )
@@ -253,7 +253,7 @@ class _Structure:
         together = run_together(assignments)
         if together is None:
             raise self._assignments.error(
-                "an output of every point reads what another one has reduced so far",
+                "an output of every point reads the partial reduction of another one",
                 expected="outputs that read each other to reduce over the same dimensions",
             )
         return together
@@ -336,7 +336,7 @@ class _Argument:
         self.field = field
         self.name = fields["name"].name("the operand's name")
         self.kind = OperandKind(
-            fields["kind"].choice("kind of operand", tuple(kind.value for kind in OperandKind))
+            fields["kind"].choice("a kind of operand", tuple(kind.value for kind in OperandKind))
         )
         self._check_fields(fields)
         self.type_var: TypeVar | None = None
@@ -369,7 +369,7 @@ class _Argument:
             table = READ_FUNCTIONS[FUNCTION_KINDS[self.kind]]
             field = fields["default_fn"]
             kind = FUNCTION_KINDS[self.kind].value
-            return table[field.choice(f"{kind} function of upstream's format", tuple(table))]
+            return table[field.choice(f"a {kind} function of upstream's format", tuple(table))]
         return None
 
 
@@ -408,7 +408,7 @@ def read_expression(field: Field, scope: Scope, depth: int = 0) -> ScalarExpr:
         )
     ((form, value),) = forms.items()
     if form == "scalar_arg":
-        return scope.elements[value.choice("tensor or scalar operand", tuple(scope.elements))]
+        return scope.elements[value.choice("a tensor or scalar operand", tuple(scope.elements))]
     if form == "scalar_const":
         return _constant(value)
     if form == "scalar_index":
@@ -438,7 +438,7 @@ def _index(field: Field, scope: Scope) -> ScalarExpr:
 def _function(field: Field, scope: Scope, depth: int) -> ScalarExpr:
     fields = field.mapping("", ("kind", "operands"), ("fn_name", "attr_name", "type_var"))
     kinds = {kind.value: kind for kind in FunctionKind}
-    kind = kinds[fields["kind"].choice("kind of function", tuple(kinds))]
+    kind = kinds[fields["kind"].choice("a kind of function", tuple(kinds))]
     function, attribute = _chosen(field, fields, kind, scope)
     name = attribute or function.name
     type_var = None
@@ -453,7 +453,7 @@ def _function(field: Field, scope: Scope, depth: int) -> ScalarExpr:
     operands = fields["operands"].sequence("expressions")
     if len(operands) != kind.arity:
         raise fields["operands"].error(
-            f"{name} got {len(operands)} operand(s)", expected=f"{kind.arity}"
+            f"{name} got {counted(len(operands), 'operand')}", expected=f"{kind.arity}"
         )
     args = tuple(read_expression(operand, scope, depth + 1) for operand in operands)
     return Apply(function, args, type_var, attribute)
@@ -470,10 +470,12 @@ def _chosen(
         )
     if "fn_name" in fields:
         table = READ_FUNCTIONS[kind]
-        name = fields["fn_name"].choice(f"{kind.value} function of upstream's format", tuple(table))
+        name = fields["fn_name"].choice(
+            f"a {kind.value} function of upstream's format", tuple(table)
+        )
         return table[name], None
     attributes = {n: default for n, default in scope.functions.items() if default.kind is kind}
-    name = fields["attr_name"].choice(f"{kind.value} function attribute", tuple(attributes))
+    name = fields["attr_name"].choice(f"a {kind.value} function attribute", tuple(attributes))
     return attributes[name], name
 
 
@@ -506,7 +508,7 @@ class Source:
         """The root of each document.
 
         Raises:
-            NotationError: the text is no YAML.
+            NotationError: the text is not YAML.
         """
         try:
             for position, node in enumerate(yaml.compose_all(self.text, Loader=_Loader)):
@@ -570,7 +572,7 @@ class Field:
         """The fields of a mapping, which has the tag or none.
 
         Raises:
-            NotationError: it is no mapping, has another tag, lacks a field, or has one too many.
+            NotationError: it is not a mapping, has another tag, lacks a field, or has one too many.
         """
         fields = self._entries(tag, required + optional)
         for name in required:
@@ -585,7 +587,7 @@ class Field:
         """The items of a sequence.
 
         Raises:
-            NotationError: it is no sequence.
+            NotationError: it is not a sequence.
         """
         self._visit()
         if not isinstance(self.node, yaml.SequenceNode):
@@ -597,7 +599,7 @@ class Field:
         """A scalar as it is written, without quotes.
 
         Raises:
-            NotationError: it is no scalar, or empty.
+            NotationError: it is not a scalar, or empty.
         """
         self._visit()
         if not isinstance(self.node, yaml.ScalarNode):
@@ -617,7 +619,7 @@ class Field:
         text = self.text(description)
         if not text.isidentifier() or not text.isascii():
             raise self.error(
-                f"{self._name} is `{text}`, which is no name",
+                f"{self._name} is `{text}`, which is not a name",
                 expected=f"{description}: [A-Za-z_0-9]+",
             )
         return text
@@ -633,7 +635,7 @@ class Field:
             return text
         near = difflib.get_close_matches(text, choices, 1)
         raise self.error(
-            f"{self._name} is `{text}`, which is no {description}",
+            f"{self._name} is `{text}`, which is not {description}",
             expected=f"one of {', '.join(choices)}" if choices else "none: there are none",
             hint=f"did you mean {near[0]}?" if near else None,
         )
@@ -647,7 +649,9 @@ class Field:
         text = self.text(description)
         digits = text.removeprefix("-")
         if not (digits.isdigit() and digits.isascii() and len(digits) < 20):
-            raise self.error(f"{self._name} is `{text}`, which is no integer", expected=description)
+            raise self.error(
+                f"{self._name} is `{text}`, which is not an integer", expected=description
+            )
         return int(text)
 
     @property
@@ -702,7 +706,7 @@ class Field:
                 raise child.error(
                     f"{self._name} has no field `{name}`"
                     if name
-                    else f"{self._name} has a field whose name is no text",
+                    else f"{self._name} has a field whose name is not text",
                     expected=f"one of {', '.join(names)}",
                     hint=f"did you mean {near[0]}?" if near else None,
                 )

@@ -41,10 +41,11 @@ def to_yaml(*ops: object, partial: bool = False) -> str:
 
     Args:
         ops: `OpDefinition`s, or ops that have one as `.definition`.
-        partial: leave out what the format cannot hold; a comment at the top says what and why.
+        partial: leave out definitions that the format cannot hold; a comment at the top names them
+            with reasons.
 
     Raises:
-        NotationError: the format cannot hold a definition; says what in it and why.
+        NotationError: the format cannot hold a definition; names the part, with the reason.
     """
     documents, left_out = [], []
     for definition in map(definition_of, ops):
@@ -128,7 +129,7 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 
 def _check(definition: OpDefinition) -> None:
-    """Refuse by name what the format or the enumerations of upstream cannot hold."""
+    """Refuse by name the parts that the format or the enumerations of upstream cannot hold."""
     if (reason := why_unmapped(definition)) is not None:
         raise NotationError(
             f"{definition.name} has no form in upstream's YAML, whose operands have indexing maps: "

@@ -1,4 +1,4 @@
-"""The algebra of subsets of index spaces: which part of a tensor, apart from what is in it.
+"""The algebra of subsets of index spaces: parts of a tensor, apart from their elements.
 
     >>> i = Symbol("i", lower=0, upper=76, step=4)
     >>> rows = Tile((i, 0), (4, 60))

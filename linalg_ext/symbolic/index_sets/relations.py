@@ -98,7 +98,7 @@ def difference(a: Subset, b: Subset) -> tuple[Tile, ...]:
     """The elements of `a` that are not in `b`, as disjoint tiles; those known to be empty left out.
 
     For each dimension one tile before `b` and one behind it; where b takes every k-th index of a
-    alone, k - 1 more for what lies between.
+    alone, k - 1 more for the indices between.
 
     Raises:
         SubsetError: as for `intersection`, or k is not known.
@@ -157,7 +157,7 @@ def _checked(subset: Subset) -> Tile:
         raise SubsetError(
             "the elements of a filter are known at run time only",
             where=caller_location(),
-            hint="take as_tile(filter), the whole space, for what it may hold",
+            hint="take as_tile(filter), the whole space, as its upper bound",
         )
     return as_tile(subset)
 

@@ -123,8 +123,8 @@ class Filter:
     """The elements of a whole space at indices that only the run tells.
 
     Args:
-        sizes: the shape of the space. What is materialized has this shape, zero elsewhere.
-        indices: what tells this selection from others: the value that holds the indices.
+        sizes: the shape of the space. The materialized part has this shape, zero elsewhere.
+        indices: the value that holds the indices, which tells this selection from others.
     """
 
     sizes: tuple[Number, ...]
@@ -209,7 +209,7 @@ def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
 
 
 def check_within(subset: Subset, shape: Sequence[Operand]) -> None:
-    """Raise if a subset is known to leave a space; what depends on the run is let pass.
+    """Raise if a subset is known to leave a space; a condition that depends on the run is accepted.
 
     An empty tile may begin just behind the last index.
 
@@ -276,7 +276,7 @@ def compose(inner: T, outer: Tile) -> T:
     """
     if not isinstance(inner, (Tile, Point)) or not isinstance(outer, Tile):
         raise SubsetError(
-            f"a {type(inner).__name__} of a {type(outer).__name__} is no subset of the root",
+            f"a {type(inner).__name__} of a {type(outer).__name__} is not a subset of the root",
             where=caller_location(),
             expected="a tile or a point of a tile",
         )
@@ -313,14 +313,15 @@ def drop_dims(subset: T, remaining: Sequence[int]) -> T:
 
 
 def transpose_dims(subset: T, permutation: Sequence[int]) -> T:
-    """A subset with its dimensions in another order: dimension d is what `permutation[d]` was.
+    """A subset with its dimensions in another order: dimension d is the former `permutation[d]`
+    was.
 
     Raises:
-        SubsetError: the list is no permutation of the dimensions.
+        SubsetError: the list is not a permutation of the dimensions.
     """
     if sorted(permutation) != list(range(subset.rank)):
         raise SubsetError(
-            f"{list(permutation)} is no permutation of {subset.rank} dimensions",
+            f"{list(permutation)} is not a permutation of {subset.rank} dimensions",
             where=caller_location(),
             expected=f"each of {list(range(subset.rank))} once",
         )
@@ -331,7 +332,7 @@ def replaced(subset: T, values: Mapping[Any, Operand]) -> T:
     """A subset with numbers put in for some of its symbols, by key.
 
     Raises:
-        SubsetError: what comes out is no tile: a size is negative, for example.
+        SubsetError: the result is not a tile: a size is negative, for example.
     """
     return _map_numbers(subset, lambda numbers: [substitute(number, values) for number in numbers])
 

@@ -1,4 +1,4 @@
-"""Numbers that may not be known yet: what offsets, sizes and strides are made of.
+"""Numbers that may not be known yet, for offsets, sizes and strides.
 
     >>> i = Symbol("i", lower=0, upper=76, step=4)
     >>> minimum(4, 80 - i)

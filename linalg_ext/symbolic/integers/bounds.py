@@ -178,7 +178,7 @@ def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
         if replacement is not None:
             return position, replacement
         if isinstance(number.terms[position][0], Symbol):
-            # Unbounded; only what could still cancel it is worth a look, and that comes before.
+            # Unbounded; only terms that could still cancel it matter, and those come before.
             return None
     return None
 
@@ -257,7 +257,7 @@ def _replacement(atom: Atom, factor: int) -> _Replacement | None:
 
 
 def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
-    """Upper bounds of `factor * atom` for what division and multiplication make."""
+    """Upper bounds of `factor * atom` for results of division and multiplication."""
     lowest, highest = _interval(atom)
     bound = highest if factor > 0 else lowest
     if bound is not None:
@@ -315,8 +315,8 @@ def _hull(numbers: Iterable[Number]) -> _Interval:
 
 
 def _if_any(pick: Callable[[list[int]], int], bounds: Iterable[int | None]) -> int | None:
-    known = [bound for bound in bounds if bound is not None]
-    return pick(known) if known else None
+    finite = [bound for bound in bounds if bound is not None]
+    return pick(finite) if finite else None
 
 
 def _quotient_interval(atom: Quotient) -> _Interval:

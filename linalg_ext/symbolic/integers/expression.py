@@ -67,7 +67,7 @@ _divisions: dict[str, Division] = {}
 
 
 def add_division(operator: str, division: Division) -> None:
-    """Add what `//` or `%` does: folding needs bounds, which are computed from this file's data."""
+    """Register the function of `//` or `%`: folding needs bounds, which need this file's data."""
     _divisions[operator] = division
 
 
@@ -86,7 +86,7 @@ class Atom(Arithmetic, ABC):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        # Hashes are kept, and tell most apart without a look at what atoms are made of.
+        # Hashes are kept, and tell most apart without a look at the parts of atoms.
         if not isinstance(other, Atom) or hash(self) != hash(other):
             return False
         if self._token is other._token:
@@ -102,10 +102,10 @@ class Atom(Arithmetic, ABC):
         return self.__dict__.setdefault("_known_token", object())
 
     def __hash__(self) -> int:
-        known: int | None = self.__dict__.get("_hash")
-        if known is None:
-            known = self.__dict__["_hash"] = hash(self._identity())
-        return known
+        hash_: int | None = self.__dict__.get("_hash")
+        if hash_ is None:
+            hash_ = self.__dict__["_hash"] = hash(self._identity())
+        return hash_
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +113,11 @@ class Symbol(Atom):
     """A number that is known at run time alone: a size, an offset, an induction variable.
 
     Args:
-        key: what tells it from others: a name, an IR value. Two symbols of one key are one, and
-            must be given the same bounds.
+        key: its identity: a name, an IR value. Two symbols of one key are one, and must be given
+            the same bounds.
         lower, upper: numbers that it never passes, both inclusive; None if absent.
         step: its distance from `lower` is a multiple of this.
-        name: for people, or what gives it; the text of the key if it is not given.
+        name: for people, or the function that gives it; the text of the key if it is not given.
     """
 
     key: Hashable
@@ -294,7 +294,7 @@ class AnyOf(Condition):
 
 
 def as_number(value: Operand) -> Number:
-    """A number from what a caller wrote: an integer of any kind, a symbol, a number.
+    """A number from a caller's argument: an integer of any kind, a symbol, a number.
 
     Raises:
         ArgumentTypeError: it is something else.
@@ -309,7 +309,7 @@ def as_number(value: Operand) -> Number:
     except TypeError:
         pass
     raise ArgumentTypeError(
-        f"{value!r} is no offset, size or stride",
+        f"{value!r} is not an offset, size or stride",
         where=caller_location(),
         expected="an integer, a Symbol, or an expression of these",
     )
@@ -326,8 +326,8 @@ def linear(*parts: tuple[Number, int]) -> Number:
         constant += number.constant * factor
         for atom, coefficient in number.terms:
             terms[atom] = terms.get(atom, 0) + coefficient * factor
-    kept = tuple((atom, factor) for atom, factor in terms.items() if factor)
-    return Expression(constant, kept) if kept else constant
+    nonzero_terms = tuple((atom, factor) for atom, factor in terms.items() if factor)
+    return Expression(constant, nonzero_terms) if nonzero_terms else constant
 
 
 def multiply(lhs: Number, rhs: Number) -> Number:
@@ -353,8 +353,8 @@ def _number_of(value: Arithmetic) -> Number:
 
 
 # Texts. Sets of sets share their parts, and a text that spelled each of them out would grow several
-# times with every level. So in a long text what occurs twice or more has a name:
-# `#2 - #1 (where #1 = ..., #2 = ...)`.
+# times with every level. So in a long text a part that occurs twice or more has a name: `#2 - #1
+# (where #1 = ..., #2 = ...)`.
 
 _LONG = 400
 """From how many characters on a text has names for its parts."""

@@ -200,7 +200,7 @@ def _lies_below(x: Number, q: Number) -> bool:
 
 
 def _quotient(x: Number, q: Number) -> Number:
-    """`x // q` of what no multiple of q can be taken out of."""
+    """`x // q` of a number from which no multiple of q can be taken out."""
     if isinstance(x, int) and isinstance(q, int):
         return x // q
     if _lies_below(x, q):
@@ -332,7 +332,7 @@ def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
         return value
     missing = ", ".join(dict.fromkeys(str(symbol) for symbol in symbols_of(value)))
     raise ArgumentError(
-        f"the value of {missing} is not known, so `{number}` is no integer yet",
+        f"the value of {missing} is not known, so `{number}` is not an integer yet",
         where=caller_location(),
         hint="give a value for every symbol, by its key",
     )
@@ -352,7 +352,7 @@ def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
 
     Args:
         number: the number.
-        values: what to put for symbols, by key. Other symbols stay.
+        values: the values of symbols, by key. Other symbols stay.
     """
     return _number(as_number(number), _Replacement(values))
 
@@ -404,7 +404,7 @@ def _new_atom(atom: Atom, replace: _Replacement) -> Number:
         case Remainder(dividend, divisor):
             return modulo(_number(dividend, replace), _number(divisor, replace))
         case Selection(condition, then, otherwise):
-            # The branch that is not taken may divide by what is zero just then.
+            # The branch that is not taken may divide by a number that is zero just then.
             truth = _condition(condition, replace)
             if isinstance(truth, bool):
                 return _number(then if truth else otherwise, replace)
@@ -440,10 +440,10 @@ def _symbols_of_number(number: Number) -> Iterator[Symbol]:
 
 def _symbols_of_part(part: Atom | Condition) -> tuple[Symbol, ...]:
     """Kept on the part: sets of sets share their parts, and a walk would meet one many times."""
-    known: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
-    if known is None:
-        known = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
-    return known
+    symbols: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
+    if symbols is None:
+        symbols = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
+    return symbols
 
 
 def _read(part: Atom | Condition) -> Iterator[Symbol]:

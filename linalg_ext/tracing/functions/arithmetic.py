@@ -1,5 +1,6 @@
 """Element-wise functions as NumPy defines them, where the functions of scalar expressions differ:
-division that rounds down, powers of integers, shifts, signs, what NaN does."""
+division that rounds down, powers of integers, shifts, signs, NaN.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The array API's namespace on traced values: what `x.__array_namespace__()` gives.
+"""The array API's namespace on traced values: the answer of `x.__array_namespace__()` gives.
 
 Names and parameters are those of the Python array API standard (data-apis.org, 2024.12), for the
-functions of NumPy's that are recorded; it takes arrays and numbers beside traced values. What the
-standard has and this lacks raises an AttributeError that says so.
+functions of NumPy's that are recorded; it takes arrays and numbers beside traced values. A function
+of the standard that this lacks raises an AttributeError that says so.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def __getattr__(name: str) -> Any:
     raise UnrecordedAttributeError(
         f"the namespace of traced values has no {name!r}",
         where=caller_location(),
-        hint="compute it outside the function, or write it in terms of what is there: "
+        hint="compute it outside the function, or write it with its functions: "
         + ", ".join(sorted((_ONE + " " + _TWO + " " + _SHAPED).split())[:8])
         + ", ...",
     )

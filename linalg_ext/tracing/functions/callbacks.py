@@ -40,8 +40,8 @@ def pure_callback(function: Callable[..., Any], like: Any, /, *arguments: Any) -
         lx.jit(lambda x: lx.pure_callback(total, lx.ShapeDtype((), np.float64), x) * 2)
 
     It may run as often as the kernel does, in any thread, once it has the GIL; it gets copies of
-    the arrays. What it raises ends the call of the kernel, and comes out of it. A kernel that calls
-    Python is not kept on disk, and cannot be shipped.
+    the arrays. An exception that it raises ends the call of the kernel, and comes out of it. A
+    kernel that calls Python is not kept on disk, and cannot be shipped.
 
     Args:
         function: has no effects; gives arrays of the shapes and dtypes that `like` says.

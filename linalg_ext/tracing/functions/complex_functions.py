@@ -1,6 +1,6 @@
 """Elementary functions of complex numbers, by those of their parts, as C's Annex G has them.
 
-NaN, infinities and signed zeros give what NumPy gives with the mathematical library of GNU, and
+NaN, infinities and signed zeros give NumPy's results with the mathematical library of GNU, and
 nothing overflows on the way to a result that does not.
 """
 
@@ -93,7 +93,7 @@ def _angle(x: Element, y: Element) -> Element:
 
 
 def _log_size(x: Element, y: Element) -> Element:
-    """Return the logarithm of the absolute value; near 1 by what it is more than 1."""
+    """Return the logarithm of the absolute value; near 1 by its excess over 1."""
     info = np.finfo(x.dtype)
     a, b = apply("abs", x), apply("abs", y)
     is_right = a > b

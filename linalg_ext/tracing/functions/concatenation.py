@@ -442,7 +442,7 @@ def ix_(*args: Any) -> tuple[Traced, ...]:
 
 
 def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple[Traced, ...]:
-    """`numpy.unravel_index`; a number that is no place in the shape is an error of the run."""
+    """`numpy.unravel_index`; a number outside of the shape is an error of the run."""
     sizes = [shape] if hasattr(shape, "__index__") else list(shape)
     left, places = as_traced(indices), list[Traced]()
     if left.dtype.kind not in "iu":

@@ -123,7 +123,7 @@ def cond(
         operands: arrays, or containers of arrays.
 
     Returns:
-        What the chosen one gives.
+        The result of the chosen one.
 
     Raises:
         ArgumentError: the two give different shapes or dtypes.
@@ -185,7 +185,7 @@ class _Checker:
         return [cast_to(value, as_traced(value).dtype) for value in leaves]
 
     def returned(self, value: Any, kinds: Sequence[_Kind]) -> list[ir.Value]:
-        """Return the tensors of what a function gives.
+        """Return the tensors of a function's result.
 
         Raises:
             ArgumentError: it is other than expected.

@@ -259,7 +259,7 @@ def round_(a: Any, decimals: int = 0) -> Traced:
 
 
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
-    """`numpy.copy`: no view of what it is a copy of."""
+    """`numpy.copy`: no view of its source."""
     value = as_traced(a)
     return Traced(value.tensor, value.dtype, value.shape, value.axes)
 

@@ -1,9 +1,9 @@
 """`x[...]` of a traced value, and elements at places: take, take_along_axis, sliding_window_view.
 
 An index is of integers, slices, None and `...`, and of arrays of integers, as NumPy's. `x[mask]` of
-a traced mask is what it selects, whose number only a call tells.
+a traced mask is a selection, whose number of elements only a call tells.
 
-x[x < 0] *= -1              # what becomes of them is computed everywhere, and written there
+x[x < 0] *= -1              # computed everywhere, and written where the mask is true
 y = x[x > 0].sum()          # reductions leave the others out
 """
 
@@ -132,9 +132,9 @@ def _by_slices(value: Traced, items: Sequence[Any]) -> Traced:
     backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
     if backwards:
         taken_part = flip(taken_part, backwards)
-    kept = [item for item in items if not _is_integer(item)]
-    new = [axis for axis, item in enumerate(kept) if item is None]
-    return with_axes_of_one(taken_part, new, len(kept)) if new else taken_part
+    other_items = [item for item in items if not _is_integer(item)]
+    new = [axis for axis, item in enumerate(other_items) if item is None]
+    return with_axes_of_one(taken_part, new, len(other_items)) if new else taken_part
 
 
 def _is_integer(item: Any) -> bool:
@@ -156,8 +156,8 @@ def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
     )
     is_together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     first = chosen[0] if is_together else 0
-    kept = [axis for axis in range(base.ndim) if axis not in chosen]
-    before, after = [a for a in kept if a < first], [a for a in kept if a >= first]
+    kept_axes = [axis for axis in range(base.ndim) if axis not in chosen]
+    before, after = [a for a in kept_axes if a < first], [a for a in kept_axes if a >= first]
     shape: Shape = (
         *(base.shape[axis] for axis in before),
         *block,
@@ -331,7 +331,7 @@ class Selection(NDArrayOperatorsMixin):
         return self.value.dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Compute everywhere, with numbers and with what an equal mask selects."""
+        """Compute everywhere, with numbers and with selections by an equal mask."""
         out = keywords.pop("out", None)
         is_other = any(
             not isinstance(operand, Selection) and np.ndim(operand) for operand in inputs
@@ -345,7 +345,7 @@ class Selection(NDArrayOperatorsMixin):
         return Selection(ufunc(*values, **keywords), self.mask)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        """Reduce what is selected: sums, means, extrema."""
+        """Reduce the selected elements: sums, means, extrema."""
         name = function.__name__
         if name not in (*_REDUCTIONS, *_EXTREMA) or arguments != (self,) or keywords:
             self.refuse(f"numpy.{name}")
@@ -367,7 +367,7 @@ class Selection(NDArrayOperatorsMixin):
         return other.value
 
     def refuse(self, operation: str, line: SourceLocation | None = None) -> NoReturn:
-        """Raise the TraceError for what needs the number of the elements."""
+        """Raise the TraceError for a function that needs the number of the elements."""
         raise TraceError(
             f"{operation} of x[mask]: how many elements a traced mask selects is not known",
             where=line or caller_location(),

@@ -17,7 +17,7 @@ from linalg_ext.compiler.einsum.request import Request, resolve
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.errors import ShapeError
+from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
 from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_path, steps_along
 from linalg_ext.runtime.dtypes import DType
@@ -51,7 +51,7 @@ def contracted(
         values: the factors.
         labels: for each the labels of its axes; `BROADCAST` for one of size 1 that others stretch.
         output: the labels of the result.
-        dtype: what is computed in, and the result is of.
+        dtype: the dtype of the computation and of the result.
         kind: the semiring.
     """
     trace = current_trace()
@@ -124,7 +124,10 @@ def product(
         for label, size in zip(inner, value.shape[value.ndim - len(inner) :], strict=True):
             if not trace.agree(known.setdefault(label, size), size, call):
                 raise ShapeError(
-                    call, expected=f"one size of what is summed over: {known[label]} is not {size}"
+                    f"{call} sums over sizes that differ: {known[label]} and {size}",
+                    where=caller_location(),
+                    expected="the last axis of the first to be as long as the summed axis of the "
+                    "second",
                 )
     output = (*(f"b{n}" for n in range(len(batch))), *labels[2])
     compute = accumulator_dtype(result_dtype)
@@ -218,7 +221,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
     for x, y in zip(left, right, strict=True):
         call = f"tensordot of shapes {shape_text(first.shape)} and {shape_text(second.shape)}"
         if not trace.agree(first.shape[x], second.shape[y], call):
-            raise ShapeError(call, expected="one size of what is summed")
+            raise ShapeError(call, expected="one size of the summed axis")
         other_names[y] = names[x]
     output = [n for n in names if n not in other_names] + [n for n in other_names if n not in names]
     result_dtype = common_dtype("tensordot", [first, second])

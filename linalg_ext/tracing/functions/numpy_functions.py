@@ -1,4 +1,4 @@
-"""NumPy's functions that are no ufuncs, recorded: the table that `__array_function__` looks up."""
+"""NumPy's functions that are not ufuncs, recorded: the table that `__array_function__` looks up."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ CALLED_BACK: Mapping[Any, str] = {
 def _owned(
     module: Any, recorders: Mapping[str, Callable[..., Any]]
 ) -> dict[Any, Callable[..., Any]]:
-    """Return what records the functions of a module, by those that this version of NumPy has."""
+    """Return the recording functions of a module, by those that this version of NumPy has."""
     return {getattr(module, name): f for name, f in recorders.items() if hasattr(module, name)}
 
 
@@ -179,14 +179,16 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.lib.stride_tricks.sliding_window_view: indexing.sliding_window_view,
     **_owned(np.linalg, _LINALG),
 }
-"""NumPy's functions, and what records each, with those parameters of NumPy that mean something."""
+"""NumPy's functions, and the function that records each, with the parameters of NumPy that it
+supports.
+"""
 
 
 def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Record a call of one of NumPy's functions.
 
     Raises:
-        TraceError: it is not covered, or not with these arguments; says what is nearest.
+        TraceError: it is not covered, or not with these arguments; names the nearest.
     """
     recorded = FUNCTIONS.get(function)
     module = str(getattr(function, "__module__", "numpy"))

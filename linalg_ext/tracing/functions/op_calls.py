@@ -158,7 +158,7 @@ def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Trac
         if is_like:
             return Traced(value, dtype, operand.shape)
     return refuse(
-        f"an op whose result {value.type} has an open size that is no operand's",
+        f"an op whose result {value.type} has an open size that is not an operand's",
         "write it with NumPy's functions, or trace it for one size",
     )
 

@@ -202,8 +202,8 @@ def _weights_along(factor: Traced, value: Traced, axis: Any) -> Traced:
     axes = normal_axes(axis, value.ndim, "average")
     if not _may_be_same(factor.shape, tuple(value.shape[reduced_axis] for reduced_axis in axes)):
         raise ShapeError(call, expected=f"the same shape, or that of the axes {axes}")
-    kept = tuple(own_axis for own_axis in range(value.ndim) if own_axis not in axes)
-    return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), kept)
+    kept_axes = tuple(own_axis for own_axis in range(value.ndim) if own_axis not in axes)
+    return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), kept_axes)
 
 
 def var(

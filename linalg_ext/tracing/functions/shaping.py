@@ -152,8 +152,8 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
                 f"squeeze of axis {own_axis}, of size {traced.shape[own_axis]}",
                 expected="an axis of size 1",
             )
-    kept = [axis for axis in range(traced.ndim) if axis not in axes]
-    return view(traced, [traced.shape[a] for a in kept], [traced.axes[a] for a in kept])
+    kept_axes = [axis for axis in range(traced.ndim) if axis not in axes]
+    return view(traced, [traced.shape[a] for a in kept_axes], [traced.axes[a] for a in kept_axes])
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:

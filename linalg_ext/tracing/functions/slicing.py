@@ -181,15 +181,15 @@ def _bound(bound: Any, size: AnySize, otherwise: AnySize) -> AnySize:
 def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
     """Return the parts of a value, one for each axis; backwards ones are still forwards."""
     shape = value.shape
-    kept = [axis for axis, part in enumerate(parts) if not part.is_dropped]
-    sizes = tuple(parts[axis].size for axis in kept)
+    kept_axes = [axis for axis, part in enumerate(parts) if not part.is_dropped]
+    sizes = tuple(parts[axis].size for axis in kept_axes)
     narrowed = [
         axis
         for axis, part in enumerate(parts)
         if value.axes[axis] is not None and not part.is_all_of(shape[axis])
     ]
     if not narrowed:
-        return Traced(value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept])
+        return Traced(value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept_axes])
     if any(_is(size, 0) for size in sizes):
         with at_users_line():
             return Traced(empty(sizes, value.dtype), value.dtype, sizes)
@@ -206,7 +206,7 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         tensor_part = tensor.ExtractSliceOp(
             ir.RankedTensorType.get(own, element), value.tensor, *_geometry(by_dim)
         ).result
-    axes = [value.axes[axis] for axis in kept]
+    axes = [value.axes[axis] for axis in kept_axes]
     return Traced(
         tensor_part,
         value.dtype,
@@ -223,9 +223,11 @@ def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
         geometry = _geometry(parts)
         value = new.value
         kind = ir.RankedTensorType(value.type)
-        kept = [size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped]
+        kept_sizes = [
+            size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped
+        ]
         # The sizes of the parts may have turned out since the values were made.
-        target_type = ir.RankedTensorType.get(kept, kind.element_type)
+        target_type = ir.RankedTensorType.get(kept_sizes, kind.element_type)
         if kind.rank == target_type.rank:
             value = as_type(value, target_type)
         result = tensor.InsertSliceOp(value, target.value, *geometry).result

@@ -125,7 +125,7 @@ def _before(a: Element, b: Element) -> Element:
 
 
 def _complex_before(a: Element, b: Element) -> Element:
-    """By the real parts, then by the imaginary ones; what has a NaN comes last."""
+    """By the real parts, then by the imaginary ones; rows with a NaN come last."""
     same = real(a).equals(real(b)) | (real(a).is_nan() & real(b).is_nan())
     by_imaginary = _before(imaginary(a), imaginary(b))
     one_is_nan = imaginary(a).is_nan() ^ imaginary(b).is_nan()

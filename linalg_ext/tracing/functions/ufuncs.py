@@ -129,13 +129,13 @@ def record_ufunc(
     """Record a call of a ufunc or of one of its methods.
 
     Raises:
-        TraceError: it cannot be recorded; the message names what is nearest.
+        TraceError: it cannot be recorded; the message names the nearest.
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
     # `reduce` reduces all axes for axis=None, and the first one by default.
-    kept = ("axis",) if method == "reduce" else ()
-    keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
+    meaningful = ("axis",) if method == "reduce" else ()
+    keywords = {k: v for k, v in keywords.items() if v is not None or k in meaningful}
     if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":
@@ -204,7 +204,7 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
         # NumPy raises where it meets one.
         demand(xp.all(as_traced(inputs[1]) >= 0), _NO_NEGATIVE_POWERS)
     if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
-        # The result is of the dtype that the exponent leads to, though it is no operand.
+        # The result is of the dtype that the exponent leads to, though it is not an operand.
         return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
     if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
         holds, other = decided

@@ -49,7 +49,7 @@ def replaced(before: Any, new: Any) -> Any:
 
 
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-    """Record an array of which one part is `combine` of what is there and of other values."""
+    """Record an array of which one part is `combine` of its elements and of other values."""
     values = fitted(values, value.dtype)
     listed = index if isinstance(index, tuple) else (index,)
     masks = [item for item in listed if _is_mask(item)]
@@ -62,8 +62,8 @@ def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], value
     before = indexed(value, tuple(items))
     new = cast_to(combine(before, _of_rank(values, before.ndim)), value.dtype)
     new = xp.broadcast_to(new, before.shape)
-    kept = [item for item in items if item is None or isinstance(item, slice)]
-    new = squeeze(new, tuple(axis for axis, item in enumerate(kept) if item is None))
+    kept_items = [item for item in items if item is None or isinstance(item, slice)]
+    new = squeeze(new, tuple(axis for axis, item in enumerate(kept_items) if item is None))
     left = [part for part in parts if not part.is_dropped]
     backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
     return inserted(flip(new, backwards) if backwards else new, value, parts)
@@ -151,7 +151,7 @@ def _scattered(
         refuse("an update with None in its index", "leave None out: the values are broadcast")
     slices = [item if isinstance(item, slice) else slice(None) for item in items]
     chosen = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
-    kept = [axis for axis in range(len(items)) if axis not in chosen]
+    kept_axes = [axis for axis in range(len(items)) if axis not in chosen]
     if all(map(is_whole, slices)) and chosen == list(range(len(chosen))):
         return _scattered_rows(value, items[: len(chosen)], combine, values)
     # The axes of the index arrays go to the front, of the part that the slices select.
@@ -159,12 +159,12 @@ def _scattered(
     arrays = [items[axis] for axis in chosen]
     block = max(np.ndim(array) for array in arrays)
     is_together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
-    before = sum(axis < chosen[0] for axis in kept) if is_together else 0
-    rank = block + len(kept)
+    before = sum(axis < chosen[0] for axis in kept_axes) if is_together else 0
+    rank = block + len(kept_axes)
     values = _of_rank(values, rank)
     values = xp.expand_dims(values, tuple(range(rank - values.ndim)))
     values = xp.moveaxis(values, tuple(range(before, before + block)), tuple(range(block)))
-    order = [*chosen, *kept]
+    order = [*chosen, *kept_axes]
     rows = _scattered_rows(transpose(part, order), arrays, combine, values)
     back = transpose(rows, [int(axis) for axis in np.argsort(order)])
     return updated(value, tuple(slices), replaced, back)
@@ -282,7 +282,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _like(name: str, mask: Any, target: Traced) -> Traced:
-    """Return a mask in the shape of what is written, which has as many elements."""
+    """Return a mask in the shape of the written array, which has as many elements."""
     flags = cast_to(mask, bool)
     if not current_trace().agree(flags.size, target.size, f"{name} by a mask"):
         raise ShapeError(
@@ -330,4 +330,6 @@ WRITERS: Mapping[Any, Callable[..., None]] = {
     np.fill_diagonal: fill_diagonal,
     np.put_along_axis: put_along_axis,
 }
-"""NumPy's functions that give nothing, and the records of what they do to their first argument."""
+"""NumPy's functions without a result, and the functions that record their change of the first
+argument.
+"""

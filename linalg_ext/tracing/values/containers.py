@@ -1,7 +1,7 @@
 """Containers of arrays: tuples, lists, dicts, named tuples and dataclasses, nested as one likes.
 
-Among arguments, what cannot be an array (a string, a dtype, a slice, a function) is no leaf: it is
-part of how the container is built.
+Among arguments, a value that cannot be an array (a string, a dtype, a slice, a function) is not a
+leaf: it is part of the container's structure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from linalg_ext.runtime.vectorcall_record import Container, Expected
 
 
 class Constant:
-    """A value that is part of a structure, by what tells it from others."""
+    """A value that is part of a structure, by its identity."""
 
     __slots__ = ("key", "value")
 
@@ -46,7 +46,7 @@ _CONSTANTS = (str, bytes, np.dtype, type, slice, type(...), Enum)
 
 
 def is_constant(value: Any) -> bool:
-    """Return whether a value can be no array: a string, a dtype, a slice, a function, ..."""
+    """Return whether a value cannot be an array: a string, a dtype, a slice, a function, ..."""
     return isinstance(value, _CONSTANTS) or (
         callable(value) and not hasattr(type(value), "shape") and not _is_array(type(value))
     )
@@ -105,7 +105,7 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
 
     Args:
         value: the value.
-        constants: take what can be no array for part of the structure.
+        constants: take values that cannot be arrays as parts of the structure.
     """
     entries = _entries(value)
     if entries is None:
@@ -203,7 +203,7 @@ def _expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expect
 
 
 def _is_readable(kind: type, keys: Sequence[Any]) -> bool:
-    """Return whether to read what is in an object of a class runs no code of the class's."""
+    """Return whether reading the contents of an object runs no code of its class."""
     if issubclass(kind, tuple):
         return kind.__iter__ is tuple.__iter__
     if kind in (list, dict, type(None)):

@@ -37,7 +37,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     """Return a traced value as it is; an array or a number as a constant of the function.
 
     Args:
-        value: what is given.
+        value: the value to convert.
         dtype: for a Python number, the dtype that it takes.
 
     Raises:
@@ -72,7 +72,7 @@ def holds_traced(value: Any) -> bool:
 
 
 def as_constant(value: Any, dtype: DType | None = None) -> Array:
-    """Return an array of what is no traced value.
+    """Return an array of a value that is not traced.
 
     Raises:
         ArgumentError, DTypeError: it cannot be traced.
@@ -151,7 +151,7 @@ def _written(array: Array, element: ir.Type) -> Traced:
 def _computed(array: Array) -> Traced | None:
     """Return a large array by a formula: one number, a range, two sides of a diagonal.
 
-    What `np.zeros`, `np.arange` and `np.tri` give is then made where it is used, and fuses.
+    The results of `np.zeros`, `np.arange` and `np.tri` are then made where they are used, and fuse.
     """
     if array.size <= SMALL or array.dtype.kind not in "biuf":
         return None
@@ -235,7 +235,7 @@ def unwritten(shape: Shape, dtype: DType) -> Traced:
 
 
 def is_weak(value: Any) -> bool:
-    """Return whether a value is a Python number, which takes the dtype of what it meets."""
+    """Return whether a value is a Python number, which takes the dtype of the array it meets."""
     return (
         isinstance(value, Size)
         or type(value) in (int, float, complex)

@@ -26,7 +26,7 @@ class Element:
 
     Attributes:
         value: in the IR.
-        dtype: what it stands for; it knows whether an integer is unsigned.
+        dtype: the dtype that it stands for; it knows whether an integer is unsigned.
     """
 
     value: ir.Value
@@ -186,7 +186,7 @@ def as_dtype(value: Any) -> DType:
         by_dtype(dtype)
     except TypeError as error:
         raise DTypeError(
-            f"{value!r} is no dtype that can be traced",
+            f"{value!r} is not a dtype that can be traced",
             where=caller_location(),
             hint=getattr(error, "hint", None) or "give np.float32, np.int64, bool, ...",
         ) from None
@@ -196,8 +196,8 @@ def as_dtype(value: Any) -> DType:
 def _to_integer(x: Element, dtype: DType) -> Element:
     """Return any float without its fraction: its low bits where it is beyond the integers.
 
-    Processors and compilers differ there, and LLVM says nothing. NaN and what is beyond the widest
-    integer are its least one, as x86-64 has it.
+    Processors and compilers differ there, and LLVM says nothing. NaN and numbers beyond the widest
+    integer become its least one, as on x86-64.
     """
     width = 64 if dtype.itemsize == 8 or dtype == np.uint32 else 32
     wide = np.dtype(f"i{width // 8}")

@@ -26,7 +26,7 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
         name: for errors.
         body: the element of the result, by those of the operands.
         operands: traced values, and numbers with the dtype that they are to be of.
-        dtype: of the result; what the body gives is cast to it.
+        dtype: of the result; the result of the body is cast to it.
     """
     tensors = [operand for operand in operands if isinstance(operand, Traced)]
     shape = broadcast_shapes(name, [operand.shape for operand in tensors])
@@ -88,13 +88,13 @@ def reduction(
     """Record a reduction over some axes of a value.
 
     Args:
-        fold: what becomes of the values so far, by these and the next element.
+        fold: the next values, from the values so far and the next element.
         operand: the value.
         axes: those that the results lack.
         starts: for each result the number that it starts from, and its dtype.
     """
-    kept = [axis for axis in range(operand.ndim) if axis not in axes]
-    shape = tuple(operand.shape[axis] for axis in kept)
+    kept_axes = [axis for axis in range(operand.ndim) if axis not in axes]
+    shape = tuple(operand.shape[axis] for axis in kept_axes)
     with at_users_line():
         trace = current_trace()
         if any(operand.axes[axis] is None for axis in axes):
@@ -102,7 +102,7 @@ def reduction(
             operand = materialized(operand)
         values, maps = _read([operand], operand.shape)
         targets = [full(shape, number, dtype).value for number, dtype in starts]
-        dims = [ir.AffineDimExpr.get(axis) for axis in kept]
+        dims = [ir.AffineDimExpr.get(axis) for axis in kept_axes]
         maps += [ir.AffineMap.get(operand.ndim, 0, dims)] * len(targets)
         kinds = ["reduction" if axis in axes else "parallel" for axis in range(operand.ndim)]
 
@@ -166,9 +166,9 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
             call = f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
             if trace is None or not trace.agree(result[axis], size, call):
                 raise ShapeError(
-                    call,
+                    f"{call}: sizes {result[axis]} and {size} do not broadcast",
                     where=caller_location(),
-                    expected="shapes that broadcast together as NumPy's do",
+                    expected="on each axis, counted from the last, one size, or 1",
                 )
     return tuple(trace.resolved(size) if trace else size for size in result)
 
@@ -246,7 +246,7 @@ def gathered(
     """Record elements of a value at computed places, which must be in bounds.
 
     Args:
-        value: what is read.
+        value: the array that is read.
         operands: traced integers that broadcast to the shape.
         shape: of the result.
         places: the place along each axis of the value, by the position in the result and by the

@@ -1,4 +1,4 @@
-"""Sizes that are open while a function is traced: `lx.Dim("n")` and what is computed from it.
+"""Sizes that are open while a function is traced: `lx.Dim("n")` and the numbers computed from it.
 
 A size is an integer, or a polynomial of named dimensions with integer coefficients, in one normal
 form, so that `2 * n - n` is `n`. Whole divisions and remainders that do not come out even are atoms

@@ -1,4 +1,4 @@
-"""One trace: the context it builds in, the sizes it knows, and what it demands of them."""
+"""One trace: the context it builds in, the sizes it knows, and its demands on them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ class Trace:
 
     @contextmanager
     def region(self) -> Iterator[None]:
-        """Record the body of a loop or of a branch: what is made in it is of use in it alone."""
+        """Record the body of a loop or of a branch: values that are made in it are of use in it
+        alone.
+        """
         self._count += 1
         self.regions.append(self._count)
         try:
@@ -108,7 +110,7 @@ class Trace:
         difference = self.resolved(left) - self.resolved(right)
         if not isinstance(difference, Size):
             return difference >= 0
-        # A size is not negative, and so is no sum of sizes.
+        # A size is not negative, and so is not a sum of sizes.
         if any(factor < 0 for _, factor in difference.terms):
             self.demands.append(Demand(left, right, ">=", operation, caller_location()))
         return True

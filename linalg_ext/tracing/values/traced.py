@@ -1,4 +1,4 @@
-"""Traced values: what a function under `jit` gets in the place of arrays.
+"""Traced values: the objects that a function under `jit` gets in the place of arrays.
 
 Operators and methods are those of NumPy's arrays, and all of them are NumPy's own functions, which
 come back here: a ufunc to `__array_ufunc__`, another function to `__array_function__`.
@@ -44,7 +44,7 @@ class _NumPyOnTraced(Protocol):
 
 
 xp = cast(_NumPyOnTraced, np)
-"""NumPy for type checkers: what it gives for traced values is a traced value."""
+"""NumPy for type checkers: its results for traced values are traced values."""
 
 MOST_PARTS = 64
 """The most parts of a value that are recorded one by one without being indexed by number."""
@@ -57,7 +57,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     dtype: Any
     is_array: bool
 
-    if TYPE_CHECKING:  # what the mixin's operators give; its own stubs do not say
+    if TYPE_CHECKING:  # results of the mixin's operators; its own stubs do not say
 
         def __add__(self, other: Any) -> Traced: ...
         def __radd__(self, other: Any) -> Traced: ...
@@ -360,7 +360,7 @@ class At:
 
 
 class Part:
-    """`x.at[index]`: one part of an array, and what it may become. `x` itself stays as it is."""
+    """`x.at[index]`: one part of an array, and its updates. `x` itself stays as it is."""
 
     def __init__(self, value: Traced, index: Any) -> None:
         self._value = value
@@ -424,7 +424,7 @@ class Traced(ArrayMethods):
         shape: the sizes: integers, or a `Size` where only a call tells.
         axes: for each axis the dimension of the tensor that it runs along; None for an axis of size
         1 or a broadcast one.
-        weak: for a Python number that is an argument, its type: it takes the dtype of what it
+        weak: for a Python number that is an argument, its type: it takes the dtype of the array it
             meets.
         is_array: False for a scalar, which NumPy never writes into: `s += 1` makes another.
         is_argument: True for an array of the caller's.
@@ -507,16 +507,16 @@ class Traced(ArrayMethods):
             TraceError: that trace is over, or not the one that runs; the tensor may be gone.
         """
         tensor = self.tensor
-        kept = [dim for dim in self.axes if dim is not None]
+        kept_dims = [dim for dim in self.axes if dim is not None]
         shape = self.shape
         is_stretched = any(
             dim is None and (isinstance(size, Size) or size != 1)
             for dim, size in zip(self.axes, shape, strict=True)
         )
-        if is_stretched or kept != sorted(kept):
+        if is_stretched or kept_dims != sorted(kept_dims):
             return spread(current_trace(), tensor, self.axes, shape, self.dtype, self.dtype)
         rank = ir.ShapedType(tensor.type).rank
-        if len(kept) == rank == len(shape):
+        if len(kept_dims) == rank == len(shape):
             return tensor
         own: list[AnySize] = [1] * rank
         for dim, size in zip(self.axes, shape, strict=True):
@@ -556,7 +556,7 @@ class Traced(ArrayMethods):
         return self
 
     def check_writable(self) -> None:
-        """Refuse a write where NumPy would change what is not the function's, or refuses it too.
+        """Refuse a write where NumPy would change an array from outside, or refuses it too.
 
         Raises:
             TraceError: says why.
@@ -587,7 +587,7 @@ class Traced(ArrayMethods):
                 shown._take_from(self)
 
     def _take_from(self, base: Traced) -> None:
-        """Show what the array has become; not if it is unknown whether this is a view of it."""
+        """Show the new value of the array; not if it is unknown whether this is a view of it."""
         if self.base_view is not None and self.base_view.read is not None:
             self._take(self.base_view.read(base))
         elif self.base_view is not None:

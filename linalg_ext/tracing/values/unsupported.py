@@ -19,8 +19,8 @@ from linalg_ext.utils import hooks
 
 _NUMBERLESS = "compute with the value itself, or outside the function and pass it in"
 _INSIDE = (
-    "write into arrays alone that are made inside the function, by np.zeros, np.array, ... under "
-    "these names"
+    "an array that is written to must be made inside the function by NumPy's functions, such as "
+    "np.zeros"
 )
 _BRANCH = (
     "use np.where(condition, x, y) for a choice of elements, lx.cond(condition, then, otherwise) "
@@ -29,13 +29,13 @@ _BRANCH = (
 
 
 class Unrecorded:
-    """The base of traced values: what Python asks of an array, and no trace records."""
+    """The base of traced values: the protocols of arrays in Python that no trace records."""
 
     def __bool__(self) -> NoReturn:
-        known = _instead()
+        replacement = _instead()
         refuse(
             "the truth of a traced value is not known while the function is traced",
-            f"write {known}" if known else _BRANCH,
+            f"write {replacement}" if replacement else _BRANCH,
         )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
@@ -54,11 +54,11 @@ class Unrecorded:
         )
 
     def __float__(self) -> NoReturn:
-        known = _instead()
+        replacement = _instead()
         refuse(
             "a traced value has no number yet: it cannot become a float",
-            f"write {known}"
-            if known
+            f"write {replacement}"
+            if replacement
             else f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for "
             f"float(x); {_INSIDE}",
         )
@@ -143,28 +143,28 @@ _INSTEAD = {
         "dates have no element type: convert them to integers outside the function",
     ),
     **dict.fromkeys(
-        ("may_share_memory", "shares_memory"), "traced values are no memory: ask outside"
+        ("may_share_memory", "shares_memory"), "traced values are not memory: ask outside"
     ),
     "poly": "multiply the factors of a row of roots by np.polymul",
     "common_type": "np.result_type gives the dtype of arrays together",
     "real_if_close": "the dtype depends on the values: take np.real(x)",
     "einsum_path": "ask for the path of arrays outside, and give it as optimize=",
 }
-"""For functions that are not recorded the reason, and what may stand in their place."""
+"""For functions that are not recorded the reason, and a replacement."""
 
 
 def instead(name: str) -> str | None:
-    """Return why a function of NumPy's is not recorded, and what may stand in its place."""
+    """Return why a function of NumPy's is not recorded, and a replacement."""
     return _INSTEAD.get(name) or _INSTEAD.get(name.rpartition(".")[2])
 
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    known = hooks.facade("tracing").recorded_names()
+    recorded = hooks.facade("tracing").recorded_names()
     short = name.rpartition(".")[2]
     hint = instead(name)
     if hint is None:
-        near = difflib.get_close_matches(short, known, 1, 0.6)
+        near = difflib.get_close_matches(short, recorded, 1, 0.6)
         hint = (
             f"the nearest that is recorded is {near[0]}"
             if near
@@ -212,7 +212,7 @@ def _instead() -> str | None:
         and (node.lineno, node.col_offset) <= (first, column)
         and (node.end_lineno or 0, node.end_col_offset or 0) >= (last, end)
     ]
-    # The innermost first: what is walked later lies deeper.
+    # The innermost first: later nodes lie deeper.
     return next(
         (replacement for node in reversed(around) if (replacement := _instead_of(node))), None
     )

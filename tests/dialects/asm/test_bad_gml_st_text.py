@@ -39,15 +39,19 @@ WRONG = {
     "an unknown type": ("gml_st.full %q", "does not say its types, and that of %q", "gml_st.full"),
     "no op": (
         "gml_st.tyle %x[0, 0] [4, 4] [1, 1]",
-        "gml_st.tyle is no op of gml_st",
+        "gml_st.tyle is not an op of gml_st",
         "gml_st.tyle",
     ),
-    "an older name": ("gml_st.collapse_tile %s, [1]", "is no op of gml_st", "gml_st.collapse_tile"),
-    "no type": (TILE.replace("subset", "box"), "!gml_st.box is no type", "!gml_st.box"),
+    "an older name": (
+        "gml_st.collapse_tile %s, [1]",
+        "is not an op of gml_st",
+        "gml_st.collapse_tile",
+    ),
+    "no type": (TILE.replace("subset", "box"), "!gml_st.box is not a type", "!gml_st.box"),
     "a type without a shape": (TILE.replace("<4x4xf32>", ""), "has no shape", "!gml_st.subset"),
     "a type with commas": (TILE.replace("4x4x", "4,4x"), "is not written as a subset", "!gml_st"),
     "a type that ends in x": (TILE.replace("4x4xf32", "4x4x"), "is not written as", "!gml_st"),
-    "a leading zero": (TILE.replace("4x4xf32", "04x4xf32"), "04 in .* is no size", "!gml_st"),
+    "a leading zero": (TILE.replace("4x4xf32", "04x4xf32"), "04 in .* is not a size", "!gml_st"),
     "a tile with elements": (TILE.replace("subset", "tile"), "a tile has not", "!gml_st.tile"),
     "a point with a shape": (TILE.replace("subset", "point"), "has no shape", "<"),
     "a set of no source": (
@@ -86,7 +90,7 @@ WRONG = {
         "'paralel' is not an iterator type",
         "gml_st.loop",
     ),
-    "an iterator that is no text": (
+    "an iterator that is not text": (
         LOOP.replace("f32>) {", "f32>) iterators[parallel] {"),
         "cannot have `parallel` here",
         "parallel",

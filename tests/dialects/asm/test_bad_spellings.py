@@ -47,24 +47,24 @@ WRONG = {
     ),
     "no permutation": (
         SUM + " permutation_a = [1, 1]" + END,
-        "is no permutation of its 2",
+        "is not a permutation of its 2",
         "permutation_a",
     ),
     "too long": (
         SUM + " permutation_a = [1, 0, 2]" + END,
-        "is no permutation of its 2",
+        "is not a permutation of its 2",
         "permutation_a",
     ),
     "wrong rank": (ADD + " broadcast_a = [0, 1]" + END, "a is of rank 1", "broadcast_a"),
     "no operand": (ADD + " broadcast_q = [1]" + END, "add has no operand 'q'", "broadcast_q"),
     "said twice": (
         ADD + " broadcast_a = [1] broadcast_a = [1]" + END,
-        "broadcast_a is said twice",
+        "broadcast_a is given twice",
         "broadcast_a",
     ),
     "by two names": (
         ADD + " broadcast_a = [1] broadcast_lhs = [1]" + END,
-        "the broadcast of lhs is said twice",
+        "the broadcast of lhs is given twice",
         "",
     ),
     "map and sugar": (
@@ -126,7 +126,7 @@ WRONG = {
     "never closed": (ADD + " broadcast_a = [1" + END, "is not closed before", "["),
     "types and operands": (
         ADD.replace("%y : tensor<16x64xf32>", "%y") + " broadcast_a = [1]" + END,
-        "2 operand\\(s\\) and 1 type",
+        "2 operands and 1 type",
         "(%x",
     ),
     "result of another type": (
@@ -147,7 +147,7 @@ WRONG = {
     ),
     "an empty permutation": (
         SUM + " permutation_a = []" + END,
-        "is no permutation of its 2",
+        "is not a permutation of its 2",
         "permutation_a",
     ),
     "a destination that nothing is reduced to": (
@@ -169,7 +169,7 @@ WRONG = {
     ),
     "no such kind": (
         "linalg.elementwise <plus> ins(%y : tensor<16x64xf32>) outs(%o : tensor<16x64xf32>)" + END,
-        "kind = plus is no element-wise function",
+        "kind = plus is not an element-wise function",
         "",
     ),
     "contract without maps": (

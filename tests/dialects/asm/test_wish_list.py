@@ -52,7 +52,8 @@ def test_the_second_map_of_the_transpose_is_the_inverse_of_what_it_means() -> No
     with pytest.raises(errors.VerificationError) as caught:
         lx.parse(text)
     assert caught.value.hint == (
-        "map_b is the inverse of what fits: say map_b = (d0, d1, d2) -> (d2, d0, d1)"
+        "map_b is the inverse of the permutation that fits: say map_b = (d0, d1, d2) -> (d2, "
+        "d0, d1)"
     )
     assert "line 2, column" in str(caught.value.where)
     assert str(caught.value.where).splitlines()[-1].strip() == "^" * len(
@@ -84,7 +85,7 @@ def test_square_operands_run_untransposed() -> None:
         (
             "unit",
             "add: dimension d0 is 1 for a (axis 0), but b has size 16 along axis 0",
-            "broadcast_a = [0], of a without its dimension(s) of size 1",
+            "broadcast_a = [0], of a without its dimensions of size 1",
         ),
         (
             "transposed add",

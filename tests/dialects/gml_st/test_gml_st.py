@@ -185,13 +185,17 @@ def _behind_the_end(x: ir.Value, y: ir.Value) -> Any:
     ("wrong", "error", "message"),
     [
         (lambda x, y: gml_st.tile(x, [0], [4, 4]), ArityError, r"gml_st\.tile: expected 2 offset"),
-        (lambda x, y: gml_st.tile(x, NOT_A_VALUE, [4, 4]), LinalgExtError, "tile: 3 is no list"),
+        (lambda x, y: gml_st.tile(x, NOT_A_VALUE, [4, 4]), LinalgExtError, "tile: 3 is not a list"),
         (lambda x, y: gml_st.tile(x, [0, 0], [4, HALF]), LinalgExtError, "number 1 is 0.5"),
         (lambda x, y: gml_st.tile(x, [0, y], [4, 4]), LinalgExtError, "number 1 is of type tensor"),
         (lambda x, y: gml_st.tile(x, [0, 0], [9, 4]), ArgumentError, "out of bounds"),
         (lambda x, y: gml_st.tile(NOT_A_VALUE, [0], [1]), DTypeError, "tile: operand 0 is 3"),
         (lambda x, y: gml_st.tile(x, [0, 1 << 63], [4, 4]), ArgumentError, "number of 64 bits"),
-        (lambda x, y: gml_st.drop_dims(x, NOT_A_VALUE), LinalgExtError, "drop_dims: 3 is no list"),
+        (
+            lambda x, y: gml_st.drop_dims(x, NOT_A_VALUE),
+            LinalgExtError,
+            "drop_dims: 3 is not a list",
+        ),
         (lambda x, y: gml_st.point(x, [8, 0]), ArgumentError, "between 0 and 7"),
         (lambda x, y: gml_st.space([-1]), ArgumentError, "size = -1 to be non-negative"),
         (lambda x, y: gml_st.drop_dims(gml_st.full(x), [2]), ArgumentError, "outside of range"),
@@ -209,8 +213,12 @@ def _behind_the_end(x: ir.Value, y: ir.Value) -> Any:
             ArgumentError,
             "'window' is not an iterator type",
         ),
-        (lambda x, y: _loop(outs=[y], iterators="parallel"), LinalgExtError, "is no list of texts"),
-        (lambda x, y: _loop(outs=y), LinalgExtError, "is no list"),
+        (
+            lambda x, y: _loop(outs=[y], iterators="parallel"),
+            LinalgExtError,
+            "is not a list of texts",
+        ),
+        (lambda x, y: _loop(outs=y), LinalgExtError, "is not a list"),
         (lambda x, y: _loop(outs=[y] * 9), ArityError, "9 values\n  expected 8 at most"),
         (lambda x, y: _loop(ins=[x] * 17), ArityError, "17 values\n  expected 16 at most"),
         (_parallel, DTypeError, r"gml_st\.set_yield: value 0 is of type tensor<8x\?xf32>"),
@@ -218,7 +226,7 @@ def _behind_the_end(x: ir.Value, y: ir.Value) -> Any:
         (_empty, ArgumentError, "the body is empty"),
         (_behind_the_end, ArgumentError, "an op is built behind the yield that ends its body"),
         (_at_no_set, ArityError, r"gml_st\.set_yield: 1 source.* at 0 set"),
-        (_combined_by_no_function, LinalgExtError, "accumulate: 3 is no function"),
+        (_combined_by_no_function, LinalgExtError, "accumulate: 3 is not a function"),
     ],
 )
 def test_a_builder_refuses_and_leaves_nothing(

@@ -108,7 +108,7 @@ def test_sizes_are_checked_before_the_call(checked: bool, message: str) -> None:
     [
         (lambda a, b: a @ b, ((3, 4, 5), (3, 5, 6))),  # a batch
         (lambda a, b: np.einsum("ij,jk->ijk", a, b), ((3, 4), (4, 5))),  # nothing is summed
-        (lambda a, b: np.einsum("ij,jk->k", a, b), ((3, 4), (4, 5))),  # and this is no product
+        (lambda a, b: np.einsum("ij,jk->k", a, b), ((3, 4), (4, 5))),  # and this is not a product
     ],
 )
 def test_what_is_no_product_of_matrices_is_left(function, shapes) -> None:

@@ -162,7 +162,7 @@ def test_mistakes_in_calls_of_kernels(add_row: lx.Kernel) -> None:
     with pytest.raises(ArgumentError, match="out="):
         add_row(A, 2.0, X[0], out=X)
     writes = lx.compile("func.func @f(%x: memref<4xf32>) { return }")
-    with pytest.raises(ArgumentError, match="it is no function of tensors"):
+    with pytest.raises(ArgumentError, match="it is not a function of tensors"):
         writes(da.ones(4, dtype=np.float32))
     slices = lx.compile("""
       func.func @first(%x: tensor<?xf64>, %n: index) -> tensor<?xf64> {

@@ -220,7 +220,7 @@ def test_calls_that_do_not_fit(perceptron: Any) -> None:
         net()
     with pytest.raises(errors.ArityError, match=r"2 inputs for a model\n.*expected x"):
         net(x, x)
-    with pytest.raises(errors.ArgumentError, match="z is no input"):
+    with pytest.raises(errors.ArgumentError, match="z is not an input"):
         net(z=x)
     with pytest.raises(errors.ArgumentError, match="x is given twice"):
         net(x, x=x)
@@ -232,14 +232,14 @@ def test_calls_that_do_not_fit(perceptron: Any) -> None:
 
 def test_what_is_no_model(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
-    broken.write_bytes(b"this is no protobuf")
+    broken.write_bytes(b"this is not a protobuf")
     with pytest.raises(errors.ArgumentError, match="does not exist"):
         lx.from_onnx(tmp_path / "absent.onnx")
     with pytest.raises(errors.ModelError, match="no model of ONNX"):
         lx.from_onnx(broken)
     with pytest.raises(errors.ModelError, match="no model of ONNX"):
         lx.from_onnx(b"")
-    with pytest.raises(errors.ArgumentError, match="a int is no model"):
+    with pytest.raises(errors.ArgumentError, match="a int is not a model"):
         lx.from_onnx(3)
 
 

@@ -112,5 +112,5 @@ def test_what_is_no_einsum_says_why(name: str, reason: str) -> None:
 def test_an_op_has_no_ellipsis() -> None:
     with pytest.raises(NotationError, match=r"its rank is fixed\n.*'i\.\.\.->i'\n +\^"):
         definition_of_einsum("i...->i")
-    with pytest.raises(NotationError, match="is no op"):
+    with pytest.raises(NotationError, match="is not an op"):
         to_einsum("mk,kn->mn")

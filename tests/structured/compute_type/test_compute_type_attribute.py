@@ -128,11 +128,11 @@ def test_setting_what_cannot_be() -> None:
     module = lx.parse(module_with("f32"))
     with pytest.raises(DTypeError, match="exp has no meaning"):
         set_compute_type(the_op(module), "i32")
-    with pytest.raises(DTypeError, match="'nonsense' is no compute type"):
+    with pytest.raises(DTypeError, match="'nonsense' is not a compute type"):
         set_compute_type(the_op(module), "nonsense")
-    with module.context, pytest.raises(DTypeError, match="index is no compute type"):
+    with module.context, pytest.raises(DTypeError, match="index is not a compute type"):
         as_compute_type(ir.IndexType.get())
-    with pytest.raises(ArgumentError, match=r"func\.func is no structured op"):
+    with pytest.raises(ArgumentError, match=r"func\.func is not a structured op"):
         set_compute_type(module.ir.body.operations[0], "f32")
     assert str(compute_type_of(the_op(module))) == "f32"
 

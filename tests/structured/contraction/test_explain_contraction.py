@@ -74,8 +74,12 @@ def test_an_op_of_live_ir_is_not_changed() -> None:
         (lambda: explain_contraction(CHAIN, [(2, 1), (3, 4), (4, 5)]), ShapeError, "broadcasts j"),
         (lambda: explain_contraction(CHAIN, SHAPES, path="best"), ArgumentError, "'greedy'"),
         (lambda: explain_contraction("ij->ik", [(2, 3)]), NotationError, "no operand"),
-        (lambda: explain_contraction(lx.ops.exp.definition, [(2,)]), NotationError, "no einsum"),
-        (lambda: explain_contraction(cast(Any, 3)), ArgumentError, "is no contraction"),
+        (
+            lambda: explain_contraction(lx.ops.exp.definition, [(2,)]),
+            NotationError,
+            "not an einsum",
+        ),
+        (lambda: explain_contraction(cast(Any, 3)), ArgumentError, "is not a contraction"),
     ],
 )
 def test_a_mistake_is_named(

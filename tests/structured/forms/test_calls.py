@@ -252,7 +252,7 @@ WRONG: dict[str, tuple[Body, type[LinalgExtError], str]] = {
     "input twice": (lambda a, *_: row_sum(a, A=a), ArityError, "input A twice"),
     "unknown keyword": (lambda a, *_: row_sum(a, axis=1), ArityError, "no argument 'axis'"),
     "too many outputs": (lambda a, b, *_: row_sum(a, outs=[b, b]), ArityError, "2 output"),
-    "outs that is no list": (lambda a, *_: row_sum(a, outs=3), ArgumentError, "outs=3"),
+    "outs that is not a list": (lambda a, *_: row_sum(a, outs=3), ArgumentError, "outs=3"),
     "emit_generic": (lambda a, *_: row_sum(a, emit_generic=1), ArgumentError, "a bool"),
     "rank": (lambda a, b, *_: row_sum(b), ShapeError, "A is of rank 1"),
     "rank of an output": (lambda a, *_: row_sum(a, outs=[a]), ShapeError, "C is of rank 2"),
@@ -300,7 +300,7 @@ WRONG: dict[str, tuple[Body, type[LinalgExtError], str]] = {
     "fraction for an integer": (
         lambda a, b, c, d, e: scale(e, 1.5),
         DTypeError,
-        "1.5 is no integer",
+        "1.5 is not an integer",
     ),
     "too large for an integer": (
         lambda a, b, c, d, e: scale(e, 2**32),

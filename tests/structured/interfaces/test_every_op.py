@@ -27,7 +27,7 @@ WITH_DESTINATIONS = {
     *("bufferization.materialize_in_destination", "vector.transfer_write"),
     *("linalg_ext.contract", "linalg_ext.elementwise"),
 }
-"""The destination-style ops that are no structured ops of linalg."""
+"""The destination-style ops that are not structured ops of linalg."""
 
 ACCESSORS = ("outputs", "inits", "init", "output", "dest", "initArgs", "base")
 """What upstream's own classes call the destinations."""

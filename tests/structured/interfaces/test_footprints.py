@@ -157,5 +157,5 @@ def test_parts_that_are_none_are_refused(matmul: StructuredInterface) -> None:
         matmul.footprint(Tile((0, 0), (8, 16)))
     with pytest.raises(SubsetError, match=r"index = 64 to be between 0 and 63"):
         matmul.iterations_touching(0, Point((64, 0)))
-    with pytest.raises(ArgumentTypeError, match=r"(?s)\(0, 8\) is no part .*Tile or Point"):
+    with pytest.raises(ArgumentTypeError, match=r"(?s)\(0, 8\) is not a part .*Tile or Point"):
         matmul.footprint((0, 8))  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ def test_every_op_that_moves_elements_has_the_interface() -> None:
         assert [x.tied_result(position) for position in positions] == list(x.op.results)
         with scratch(x.op):
             assert re.sub(r"%\w+", "%", str(x.clone())) == re.sub(r"%\w+", "%", str(x.op))
-        with pytest.raises(ArgumentError, match=r"is no structured op"):
+        with pytest.raises(ArgumentError, match=r"is not a structured op"):
             interface(x.op)
 
 

@@ -58,8 +58,8 @@ def test_the_cast_is_the_one_that_matters() -> None:
 @pytest.mark.parametrize(
     ("op", "reason"),
     [
-        ("exp", "no operand"),
-        ("add", "no operand"),
+        ("exp", "not an operand"),
+        ("add", "not an operand"),
         ("conv_2d_nhwc_hwcf", None),
     ],
 )

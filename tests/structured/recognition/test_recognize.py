@@ -374,9 +374,9 @@ def test_what_is_no_structured_op_is_refused() -> None:
     op = _parse("linalg.yield %x : f32")
     parent = op.parent
     assert parent is not None
-    with pytest.raises(ArgumentError, match=r"func.func is no structured op"):
+    with pytest.raises(ArgumentError, match=r"func.func is not a structured op"):
         definition_of(parent)
-    with pytest.raises(ArgumentError, match="'matmul' is no structured op"):
+    with pytest.raises(ArgumentError, match="'matmul' is not a structured op"):
         definition_of("matmul")  # type: ignore[arg-type]
 
 

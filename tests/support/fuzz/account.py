@@ -44,9 +44,9 @@ class Account:
 
     Attributes:
         modules, calls: how many of each there were, by what came of them.
-        failures: what ended its process, raised what is no error of this library's, touched what is
-            not its own, or gave what hangs on what memory held: how it is repeated, and what was
-            seen.
+        failures: what ended its process, raised what is not an error of this library's, touched
+            what is not its own, or gave what hangs on what memory held: how it is repeated, and
+            what was seen.
         apart: what ended its process and may, as SECURITY.md says.
     """
 

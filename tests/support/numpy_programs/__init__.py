@@ -7,6 +7,6 @@ A program has arrays and one to three steps. Functions, ufuncs, methods, operato
 indices are those of the library's own tables, so that a new one is taken without a word here; its
 arguments are drawn by the names of its parameters (`arguments`). A program runs under `jit` and
 gives the results of all its steps; each is compared with what NumPy makes of the same operands
-(`comparing`). Differences that are no mistakes are those of the table in `docs/numbers.md`
+(`comparing`). Differences that are not mistakes are those of the table in `docs/numbers.md`
 (`differences`).
 """

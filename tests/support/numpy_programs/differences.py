@@ -131,7 +131,7 @@ def _unsorted(step: Any, operands: list[Any], found: Array, expected: Array, _: 
 
 
 def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
-    """Sums and complex products whose parts are no finite numbers, or are too large."""
+    """Sums and complex products whose parts are not finite numbers, or are too large."""
     dtype = found.real.dtype
     if not (is_float(dtype)) or dtype.itemsize < 4:
         return _nowhere(found)

@@ -311,7 +311,7 @@ def test_sums_of_products_round_once_where_nobody_else_reads_the_product() -> No
             %n = arith.index_cast %i : index to i32
             %r = arith.sitofp %n : i32 to f32"""),
         ("has several results", "i32", "%r, %h = arith.mulsi_extended %a, %b : i32"),
-        ("reads what is not given", "f32", "%r = arith.addf %a, %given : f32"),
+        ("reads a value from outside", "f32", "%r = arith.addf %a, %given : f32"),
         ("arith.extf on f80", "f32", """
             %w = arith.extf %a : f32 to f80
             %r = arith.truncf %w : f80 to f32"""),

@@ -73,7 +73,7 @@ def test_what_is_handed_on_is_used_in_tiles(function: Any, shapes: Any) -> None:
     arrays = [0.1 * rng.standard_normal(shape, np.float32) for shape in shapes]
     kernel = lx.compile(found.realize(module.clone()))
     chosen = [each for each in kernel.explain().decisions if isinstance(each, ChosenGroup)]
-    assert any(group.asked for group in chosen)
+    assert any(group.annotations for group in chosen)
     assert not any(group.obstacles for group in chosen)
     np.testing.assert_allclose(kernel(*arrays), lx.compile(module)(*arrays), rtol=2e-5, atol=1e-6)
 

@@ -152,7 +152,7 @@ def test_groups_that_are_alike_are_looked_up() -> None:
         (lambda costs, state: costs.what_if(state, working(state)[0], (-1,)), "cannot be tiled"),
         (lambda costs, state: costs.what_if(state, working(state)[0], ("8",)), "cannot be tiled"),
         (lambda costs, state: costs.what_if(state, working(state)[0], (1, 1, 1)), r"\[200, 300\]"),
-        (lambda costs, state: costs.what_if(state, working(state)[0], 8), "8 is no tiling"),
+        (lambda costs, state: costs.what_if(state, working(state)[0], 8), "8 is not a tiling"),
         (lambda costs, state: TargetModel("avx3"), "'avx3' is not a known target"),
         (lambda costs, state: TargetModel(threads=0), "threads is 0"),
     ],

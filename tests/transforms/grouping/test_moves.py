@@ -168,7 +168,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "around an effect": (Insert((FIRST + 1, S, T)), "func.call .7. would stand between two parts"),
     "sizes inside": (Insert((N, G)), "index to ops|come from|gives index"),
     "a number that is taken": (Insert((ZERO, N), group=FIRST), "number 14 is taken"),
-    "dissolve a node": (Dissolve(A), "matmul .3. is no group"),
+    "dissolve a node": (Dissolve(A), "matmul .3. is not a group"),
     "dissolve preserved": (Dissolve(FIRST + 1), "kept.* says preserve.*Annotate"),
     "split preserved": (Split(FIRST + 1, (D,)), "says preserve"),
     "merge with preserved": (Merge(FIRST, FIRST + 1), "says preserve"),
@@ -224,14 +224,14 @@ def test_what_stands_between_others_cannot_move_out(state: State) -> None:
 
 
 WRONG: dict[str, tuple[object, str]] = {
-    "items that are no list": (lambda: Insert(3), "no list of items"),  # type: ignore[arg-type]
+    "items that are not a list": (lambda: Insert(3), "not a list of items"),  # type: ignore[arg-type]
     "a negative tile": (lambda: Annotate(1, "tiling", (-1,)), "0 for a dimension"),
     "no name": (lambda: Annotate(1, "", 3), "cannot name"),
     "a counted name": (lambda: Annotate(1, "operandSegmentSizes", 3), "counts operands"),
-    "a label that is no text": (lambda: Insert((1,), {"label": 3}), "a text"),
+    "a label that is not text": (lambda: Insert((1,), {"label": 3}), "a text"),
     "a value of no kind": (lambda: Annotate(1, "x", object()), "True"),  # type: ignore[arg-type]
     "preserve = False": (lambda: Annotate(1, "preserve", False), "None to take it away"),
-    "no JSON": (lambda: Plan.from_json("{"), "no JSON"),
+    "no JSON": (lambda: Plan.from_json("{"), "not JSON"),
     "no list": (lambda: Plan.from_json("{}"), "a list of moves"),
     "no move": (lambda: Plan.from_json('[{"move": "Insrt"}]'), "move 0 .*Insert, Dissolve"),
     "no such field": (
@@ -250,7 +250,7 @@ def test_what_is_no_move_is_refused(mistake: str) -> None:
 
 
 def test_a_plan_names_the_move_that_fails_and_undoes_the_others(state: State) -> None:
-    with pytest.raises(GroupingError, match=r"(?s)no group.*move 1 of 2: Dissolve\(3\)"):
+    with pytest.raises(GroupingError, match=r"(?s)not a group.*move 1 of 2: Dissolve\(3\)"):
         Plan([Insert((A, B)), Dissolve(A)]).apply_to(state)
     assert state.groups == ()
     with pytest.raises(GroupingError, match="3 moves cannot be taken back"):

@@ -61,7 +61,7 @@ def test_a_label_stands_for_its_group(state: State) -> None:
     assert repr(model) == "<TargetModel of avx2, 1 thread, analytic figures>"
     assert model.of_group(state, "then") == model.of_group(state, then)
     assert model.what_if(state, "then", (2,)) == model.what_if(state, then, (2,))
-    with pytest.raises(GroupingError, match="is no group"):
+    with pytest.raises(GroupingError, match="is not a group"):
         state.group(B)
 
 

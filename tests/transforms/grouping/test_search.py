@@ -182,7 +182,7 @@ def test_a_wrong_budget_is_named(said: dict[str, Any], message: str) -> None:
 
 def test_what_a_strategy_cannot_do() -> None:
     x = Exploration(read_graph(CHAIN), Traffic(), seed=0, is_over=lambda tried: False)
-    with pytest.raises(ArgumentError, match="'up' is no move"):
+    with pytest.raises(ArgumentError, match="'up' is not a move"):
         x.gain("up")  # type: ignore[arg-type]
     with pytest.raises(GroupingError, match="1 moves cannot be taken back"):
         x.back()

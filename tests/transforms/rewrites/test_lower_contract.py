@@ -220,7 +220,7 @@ def test_a_start_of_zeros_is_one_in_the_compute_type() -> None:
 
 
 def test_products_that_may_be_negative_are_not_summed_early() -> None:
-    """max (a * b) over b is no multiple of max b where a is negative."""
+    """max (a * b) over b is not a multiple of max b where a is negative."""
     text = "mk,n,o->m"
     module = module_of(text, kind="max*", overwrite=True)
     lower_contract(module)

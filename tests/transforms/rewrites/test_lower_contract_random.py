@@ -75,7 +75,7 @@ def cases(draw: st.DrawFn) -> Case:
     compute = draw(st.sampled_from([d for d in dtypes if d.itemsize >= stored.itemsize]))
     casts = ["cast_signed", "cast_unsigned"]
     if kind != "or and" and draw(st.integers(0, 3)) == 0:
-        # bf16 x f32 -> i8: what is stored is no float, what is computed in is one.
+        # bf16 x f32 -> i8: what is stored is not a float, what is computed in is one.
         dtypes, compute = [*FLOATS, *INTEGERS], np.dtype(np.float32)
         stored = draw(st.sampled_from([np.dtype(np.int32), np.dtype(ml_dtypes.bfloat16)]))
         casts = ["cast_signed"]

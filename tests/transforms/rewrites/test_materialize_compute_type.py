@@ -379,7 +379,7 @@ def test_what_no_definition_says_is_left_and_not_lowered() -> None:
     report = materialize(module)
     assert report.left == {"linalg.generic": {"the index is computed"}}
     assert str(module) == before
-    with pytest.raises((LoweringError, PipelineError), match="no definition says what it computes"):
+    with pytest.raises((LoweringError, PipelineError), match="no definition describes it"):
         lx.compile(BEYOND, entry="f")
 
 

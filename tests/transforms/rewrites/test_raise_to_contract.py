@@ -122,11 +122,11 @@ NEAR_MISSES = {
             "d0, d1",
             "%p = arith.subf %xa, %xb : f32\n %y = arith.maximumf %p, %xo : f32",
         ),
-        "is no operand",
+        "is not an operand",
     ),
     "a sum of sums": (
         generic(["d0, d2", "d2, d1"], "d0, d1", ADDED.replace("mulf", "addf")),
-        "is no operand",
+        "is not an operand",
     ),
     "a product of all": (
         generic(["d0, d2", "d2, d1"], "d0, d1", ADDED.replace("addf", "mulf")),
@@ -148,7 +148,7 @@ NEAR_MISSES = {
             "%q = math.absf %xa : f32\n %p = arith.mulf %q, %xb : f32\n"
             "%y = arith.addf %xo, %p : f32",
         ),
-        "is no operand",
+        "is not an operand",
     ),
     "a destination that is scaled": (
         generic(

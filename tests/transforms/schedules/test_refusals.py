@@ -48,6 +48,7 @@ _NEGATED = """  %n = linalg.negf ins(%a : tensor<4x8xf32>) outs(%c : tensor<4x8x
 _NEGATED_SUMS = """%n = linalg.negf ins(%r : tensor<4x1x4xf32>) outs(%c : tensor<4x1x4xf32>)
     -> tensor<4x1x4xf32>"""
 EMPTY = TEXTS["generic"].replace("20x", "0x")
+OPEN = TEXTS["generic"].replace("20x", "?x")
 BITS = _read_at("j", 8, type_="i1")
 ASSERTED = _read_at("j", 8).replace(
     "linalg.yield",
@@ -123,6 +124,7 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("empty", EMPTY, lambda s: s.tile([0, 4]), "loop 0 of this op runs 0 times"),
     ("empty", EMPTY, lambda s: s.tile_evenly(1, 4), "runs 0 times"),
     ("empty", EMPTY, lambda s: s.vectorize(), "runs 0 times"),
+    ("open", OPEN, lambda s: s.vectorize(), "the trip count of loop 0 is not known"),
     ("bits", BITS, lambda s: s.vectorize(), "load i1 as packed bits"),
     ("long", TRANSPOSED.replace("500", "513"), lambda s: s.vectorize(), "513 rounds of loop 0"),
     ("large", LARGE, lambda s: s.vectorize(), "4500 elements of operand 0"),

@@ -66,7 +66,7 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.take("tile", [8], size=3), ArgumentError, "tile has no argument 'size'"),
     (lambda s: s.take("tile", [8], sizes=[3]), ArgumentError, "tile got sizes twice"),
     (lambda s: s.take("tile", [8], [0], [1]), ArgumentError, "tile got 3 arguments"),
-    (lambda s: s.tile([8, 8], [0, 0]), ScheduleError, "interchange .* is no order of 2 loops"),
+    (lambda s: s.tile([8, 8], [0, 0]), ScheduleError, "interchange .* is not an order of 2 loops"),
     (lambda s: s.take("tlie", [8]), ArgumentError, "did you mean tile"),
     (lambda s: cast(Any, s).tlie([8]), AttributeError, "did you mean tile"),
     (lambda s: s.parallelize(), ScheduleError, "got neither"),
@@ -93,7 +93,7 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.lower_to_loops(), ScheduleError, "on buffers; this linalg.matmul makes tensors"),
     (lambda s: s.bufferize().match("matmul").fuse([4]), ScheduleError, "writes to buffers"),
     (lambda s: s.promote([5]), ScheduleError, "operands has 5"),
-    (lambda s: s.promote([2], memory_space=3), ScheduleError, "operand 2 is what the op writes to"),
+    (lambda s: s.promote([2], memory_space=3), ScheduleError, "operand 2 is the op's destination"),
     (
         lambda s: s.bufferize().match("matmul").promote(),
         ScheduleError,

@@ -111,7 +111,7 @@ def test_integers(bits: int, name: str) -> None:
 @pytest.mark.parametrize("bits", [16, 32, 64])
 @pytest.mark.parametrize(("before", "descending"), [(ASCENDING, False), (DESCENDING, True)])
 def test_floats_with_both_zeros_and_nan(bits: int, before: Comparator, descending: bool) -> None:
-    """Zeros keep their order, and so does what is no number, whatever its bits."""
+    """Zeros keep their order, and so does what is not a number, whatever its bits."""
     x = numbers(f"float{bits}")
     found = with_places(x, before, f"f{bits}")
     np.testing.assert_array_equal(found, order(x, descending))

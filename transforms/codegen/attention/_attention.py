@@ -1,4 +1,4 @@
-"""Attention in plain ops: the search for its ops, and what they compute.
+"""Attention in plain ops: the search for its ops, and their meaning.
 
     scores[b, q, k]   = sum over d of query[b, q, d] * key[b, k, d]
     changed[b, q, k]  = a scale, masks, biases: any expression of the score, its place, and others

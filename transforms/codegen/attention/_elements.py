@@ -109,7 +109,7 @@ class ElementReader:
     ) -> Reduced | None:
         """Return the reduction that an op computes.
 
-        None where it is no reduction, or does not combine the elements one by one.
+        None where it is not a reduction, or does not combine the elements one by one.
 
         Args:
             at: the loops along the axes of its result.

@@ -155,13 +155,13 @@ class Payload:
                 needed.add(at)
                 pending += [o for o in self.steps[at - self.inputs].operands if isinstance(o, int)]
         numbers = {number: number for number in range(self.inputs)}
-        kept: list[Step] = []
+        used_steps: list[Step] = []
         for at, step in enumerate(self.steps, start=self.inputs):
             if at in needed:
                 operands = tuple(numbers[o] if isinstance(o, int) else o for o in step.operands)
-                numbers[at] = self.inputs + len(kept)
-                kept.append(replace(step, operands=operands))
-        return Payload(self.inputs, tuple(kept), numbers[self.result])
+                numbers[at] = self.inputs + len(used_steps)
+                used_steps.append(replace(step, operands=operands))
+        return Payload(self.inputs, tuple(used_steps), numbers[self.result])
 
     def write(self, w: Writer, inputs: Sequence[str | None], lanes: int) -> str:
         """Write the payload on vectors; inputs that are not read may be None."""
@@ -231,7 +231,7 @@ def read_payload(
         operands = [values.get(value, constant_text(value)) for value in inner.operands]
         known_operands = tuple(operand for operand in operands if operand is not None)
         if len(known_operands) < len(operands):
-            return f"{inner.name} reads what is not given"
+            return f"{inner.name} reads a value from outside"
         types = tuple(str(value.type) for value in inner.operands)
         element = str(inner.results[0].type)
         steps.append(Step(inner.name, attributes_text(inner), known_operands, types, element))

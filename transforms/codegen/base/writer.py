@@ -88,14 +88,14 @@ class Writer:
 
     def add(self, *terms: Index) -> Index:
         """Return the sum of indices."""
-        known = sum(term for term in terms if isinstance(term, int))
+        constant = sum(term for term in terms if isinstance(term, int))
         values = [term for term in terms if isinstance(term, str)]
         if not values:
-            return known
+            return constant
         total: Index = values[0]
         for value in values[1:]:
             total = self._binary("addi", operator.add, total, value)
-        return self._binary("addi", operator.add, total, known) if known else total
+        return self._binary("addi", operator.add, total, constant) if constant else total
 
     def sub(self, left: Index, right: Index) -> Index:
         """Return `left - right`."""
@@ -192,7 +192,7 @@ class Writer:
 
     @contextmanager
     def when_below(self, index: Index, limit: Index | None) -> Iterator[None]:
-        """Write the lines of the `with` block for an index below a limit; None is no limit."""
+        """Write the lines of the `with` block for an index below a limit; None means no limit."""
         if limit is None:
             yield
             return

@@ -105,7 +105,7 @@ def is_contraction(op: Any) -> bool:
     if len(op.operands) != 3 or len(op.results) != 1:
         return False
     if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
-        return False  # a scalar is no operand of a matrix product
+        return False  # a scalar is not an operand of a matrix product
     contraction = contraction_in(op)
     return contraction is not None and bool(contraction.contracted) and not contraction.lone
 
@@ -134,8 +134,8 @@ def is_widened(value: Any) -> bool:
     read = op.operands[maps.index(largest)].type
     if not isinstance(read, ir.ShapedType) or _bits(read) >= _bits(op.results[0].type):
         return False
-    known = {value: number for number, value in enumerate([*arguments, *captured_scalars(op)])}
-    payload = read_payload(op, known, len(known))
+    numbers = {value: number for number, value in enumerate([*arguments, *captured_scalars(op)])}
+    payload = read_payload(op, numbers, len(numbers))
     return not isinstance(payload, str) and not payload.is_long
 
 

@@ -37,7 +37,7 @@ after:
     } -> tensor<8x7xf32>
 
 Such sums are written by users, and made by upstream's fusion. The work is repeated for each row or
-column, and the product is no contraction. The result is the same to the last bit.
+column, and the product is not a contraction. The result is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -201,11 +201,11 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
     )
     arguments = [body.arguments[number] for number in factor.operands]
     block = generic.regions[0].blocks.append(*[argument.type for argument in arguments], element)
-    known = dict(zip(arguments, block.arguments, strict=False))
+    mapping = dict(zip(arguments, block.arguments, strict=False))
     with ir.InsertionPoint(block):
         for inner in factor.ops:
-            computed_anew(inner.results[0], body, known)
-        linalg.YieldOp([known[factor.value]])
+            computed_anew(inner.results[0], body, mapping)
+        linalg.YieldOp([mapping[factor.value]])
     loops = [ir.AffineExpr.get_dim(loop) for loop in factor.loops]
     return generic.results[0], ir.AffineMap.get(maps[0].n_dims, 0, loops)
 

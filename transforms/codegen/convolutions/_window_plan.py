@@ -7,7 +7,7 @@ fewest instructions for a result, by counting them.
 A convolution that multiplies matrices has a plan here where its kernel stays in the cache. The tile
 of results is then that of the micro-kernel of contractions: some vectors of one operand, each of
 which is multiplied by some elements of the other. Nothing is packed. The windows are read in place,
-again and again from L1; the kernel is small enough to come from L2. If a row of results is no
+again and again from L1; the kernel is small enough to come from L2. If a row of results is not a
 multiple of a vector, rows are walked over as one. Results for the few elements of the input between
 them, by which a row of the image is longer, are computed, too.
 """
@@ -129,7 +129,7 @@ MOST_STEP = 4
 """The largest stride at which a vector is put together from contiguous vectors."""
 
 SHORTEST = 4
-"""Fewer elements than these are no vector."""
+"""The least number of elements that are computed as a vector."""
 
 _MOST_TAPS = 27
 """Elements of a window that are written out; further dimensions of a window are loops."""
@@ -229,7 +229,7 @@ class WindowPlan:
             *([("rows", f"{self.pitch.valid} of every {self.pitch.period}")] if self.pitch else []),
             ("tile", tile or "1"),
             ("unrolled", " ".join(self.unrolled) or "nothing"),
-            ("result", "starts from what is there" if problem.start is None
+            ("result", "starts from the destination" if problem.start is None
                        else f"starts from {problem.start}"),
             *([("epilogue", problem.epilogue.payload.summary)] if problem.epilogue else []),
         ]  # fmt: skip

@@ -224,7 +224,7 @@ class WinogradPlan:
             ("tile", f"{self.tile.rows} x {self.tile.vectors} vectors"),
             ("block", f"{self.rows} x {self.columns} tiles, {self.strips * self.strip} filters"),
             ("filters", "transformed before" if self.is_prepared else "transformed at each call"),
-            ("result", f"starts from {start or 'what is there'}"),
+            ("result", f"starts from {start or 'the destination'}"),
             *([("epilogue", epilogue.payload.summary)] if epilogue else []),
         ]
         return table(rows)
@@ -235,7 +235,7 @@ CHOICE = "convolutions.winograd"
 is no such note, where it is quicker by the model."""
 
 _LEAST_GAIN = 0.85
-"""The limit on the estimate, as a share of the direct time: a model is no measurement."""
+"""The limit on the estimate, as a share of the direct time: a model is not a measurement."""
 
 _FILTER_CYCLES = 25.0
 """For a filter of one channel, or a vector of them: 9 loads, 28 sums, 16 stores."""

@@ -47,8 +47,8 @@ after:
 
 As one op, each element of the result asks every tap whether it is met: of S taps in each direction
 S - 1 are not, for a stride of S. Each tap by itself is a plain contraction, and nothing is asked.
-Where the taps are a multiple of the stride, S of them in a direction are one contraction: what they
-write lies side by side.
+Where the taps are a multiple of the stride, S of them in a direction are one contraction: their
+results lie side by side.
 
 Conditions are not judged by their form: they are computed for every position.
 """
@@ -213,18 +213,18 @@ def _of_taps(
     names = [index.name for index in map_.results if isinstance(index, AffineDim)]
     offsets: list[Any] = []
     sizes: list[int] = []
-    kept: list[tuple[int, str]] = []
+    kept_sizes: list[tuple[int, str]] = []
     for place, name in enumerate(names):
         axis = by_tap.get(name)
         offsets.append(0 if axis is None else times(rounds[axis.out], axis.together))
         sizes.append(value.type.get_dim_size(place) if axis is None else axis.together)
         if axis is None or axis.together > 1:
-            kept.append((sizes[-1], name))
-    type_ = ir.RankedTensorType.get([size for size, _ in kept], value.type.element_type)
+            kept_sizes.append((sizes[-1], name))
+    type_ = ir.RankedTensorType.get([size for size, _ in kept_sizes], value.type.element_type)
     part = value
     if type_ != value.type:
         part = _Window(type_, offsets, sizes, [1] * len(sizes)).slice(value)
-    plain = tuple(AffineDim(name) for _, name in kept)
+    plain = tuple(AffineDim(name) for _, name in kept_sizes)
     return part, AffineMap(map_.dims, map_.symbols, plain)
 
 
@@ -251,11 +251,11 @@ def _generic(
     generic = generic_on_tensors(operands[:-1], operands[-1], own_maps, kinds.values())
     old = convolution.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
-    known = dict(zip(old.arguments, new.arguments, strict=True))
+    mapping = dict(zip(old.arguments, new.arguments, strict=True))
     total, choice = convolution.combination
     with ir.InsertionPoint(new):
-        known[choice] = computed_anew(convolution.product, old, known)
-        linalg.YieldOp([computed_anew(total.results[0], old, known)])
+        mapping[choice] = computed_anew(convolution.product, old, mapping)
+        linalg.YieldOp([computed_anew(total.results[0], old, mapping)])
     return generic.results[0]
 
 
@@ -304,8 +304,10 @@ class Axis:
 
     def is_met(self) -> np.ndarray[Any, Any]:
         """For each place that is reached and each tap whether an element goes there."""
-        way = np.subtract.outer(np.arange(self.reach), np.arange(self.taps) * self.dilation)
-        return np.asarray((way >= 0) & (way < self.size * self.stride) & (way % self.stride == 0))
+        offsets = np.subtract.outer(np.arange(self.reach), np.arange(self.taps) * self.dilation)
+        return np.asarray(
+            (offsets >= 0) & (offsets < self.size * self.stride) & (offsets % self.stride == 0)
+        )
 
 
 @dataclass(frozen=True)
@@ -405,7 +407,7 @@ class Conditions:
 
     @classmethod
     def of(cls, op: Any, sizes: Mapping[str, int]) -> Conditions | str:
-        """Return the conditions in the body of an op, or why it is no sum under conditions."""
+        """Return the conditions in the body of an op, or why it is not a sum under conditions."""
         step = conditional_step(op)
         if isinstance(step, str):
             return step

@@ -234,7 +234,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
 
 def _argument(value: Any, map_: Any) -> Argument | str:
     if not all(isinstance(result, ir.AffineDimExpr) for result in map_.results):
-        return "an index is no loop"
+        return "an index is not a loop"
     dims = tuple(f"d{result.position}" for result in map_.results)
     if len(set(dims)) < len(dims):
         return "a diagonal"

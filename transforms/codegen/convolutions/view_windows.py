@@ -28,8 +28,8 @@ after:
 
 An axis of the input that a window slides along, `stride * w + dilation * k`, becomes two: w steps
 over `stride` elements, k over `dilation`. No element moves. A convolution is then a contraction of
-strided operands, a pooling a reduction, and whatever is done for these is done for it. What is
-written stays as it is: none of its elements must be seen twice.
+strided operands, a pooling a reduction, and the passes for these apply to it. Destinations stay as
+they are: none of their elements may be seen twice.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def view_windows(module: ir.Operation) -> Report:
 
 
 def _slides(op: Any) -> bool:
-    """Return whether a generic on buffers has an input whose index is no loop, or a loop twice."""
+    """Return whether a generic on buffers has an input whose index is not a loop, or a loop
+    twice.
+    """
     if op.name != "linalg.generic" or len(op.results):
         return False
     inputs, _ = split_operands(op)
@@ -134,7 +136,7 @@ def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, 
     for axis, expr in enumerate(map_.results):
         linear = linear_terms(expr)
         if linear is None:
-            return f"an index is no sum of loops: {expr}"
+            return f"an index is not a sum of loops: {expr}"
         factors, constant = linear
         if constant:
             first[axis] = constant

@@ -6,7 +6,6 @@ signs and subnormal numbers. Polynomials are Chebyshev interpolations (near-mini
 50 digits and rounded to the format.
 
 Sources: J.-M. Muller, Elementary Functions: Algorithms and Implementation, 3rd ed., Birkhauser
-2016, for range reduction (chapter 11) and for what the errors add up to; W. Cody and W. Waite,
-Software Manual for the Elementary Functions, Prentice-Hall 1980, for reduction by a constant in
-parts.
+2016, for range reduction (chapter 11) and for the sum of the errors; W. Cody and W. Waite, Software
+Manual for the Elementary Functions, Prentice-Hall 1980, for reduction by a constant in parts.
 """

@@ -2,24 +2,24 @@
 
 powf is e^(y log |x|) with more digits in between than the result has. The product y log |x| would
 lose as many bits as its exponent has, so it and the logarithm are sums of two numbers. Most numbers
-are ordinary: a vector in which all are normal, with results that are, goes by a quick way, and what
-else there is under a branch. The special cases are those of C (ISO/IEC 9899, annex F.10.4.4).
+are ordinary: a vector in which all are normal, with results that are, goes by a quick way, and
+every other vector under a branch. The special cases are those of C (ISO/IEC 9899, annex F.10.4.4).
 Largest error: 1.25 ulp.
 
-cbrt: a first r = |x|^(-1/3) of the bits, a polynomial for what it lacks, one step of Newton's. The
+cbrt: a first r = |x|^(-1/3) of the bits, a polynomial for its error, one step of Newton's. The
 bits of a number are its logarithm, but for a few hundredths: a third of them, taken from a
-constant, are the bits of r. With h = 1 - |x| r^3 the cube root is |x| r^2 (1 - h)^(-2/3), and
-r^2 (1 - h)^(-2/3) is what one over its square is, which Newton's step asks for: nothing is divided.
-The step squares the error. Largest error: 1 ulp. Source of the first r: the folklore of fast
-inverse square roots, such as C. Lomont, Fast Inverse Square Root, Purdue University 2003.
+constant, are the bits of r. With h = 1 - |x| r^3 the cube root is |x| r^2 (1 - h)^(-2/3), and r^2
+(1 - h)^(-2/3) is the inverse of its square, which Newton's step needs: nothing is divided. The step
+squares the error. Largest error: 1 ulp. Source of the first r: the folklore of fast inverse square
+roots, such as C. Lomont, Fast Inverse Square Root, Purdue University 2003.
 
-remf is the remainder of a division rounded towards zero: x - trunc(x / y) y, exactly. With
-q = x / y rounded, x - q y is a number of the format: one fused multiply-add gives it exactly. Where
-q has no more digits than the format it is right once truncated, or too large by one. Where q is
-larger what remains is smaller than x by as many digits as the format has, and has the same
-remainder by y as x has; that is repeated until q is small. Ordinary numbers need no repetition.
-Source of the exactness: J.-M. Muller et al., Handbook of Floating-Point Arithmetic, 2nd edition,
-2018, section 4.4.
+remf is the remainder of a division rounded towards zero: x - trunc(x / y) y, exactly. With q = x /
+y rounded, x - q y is a number of the format: one fused multiply-add gives it exactly. Where q has
+no more digits than the format it is right once truncated, or too large by one. Where q is larger
+the remainder is smaller than x by as many digits as the format has, and has the same remainder by y
+as x has; that is repeated until q is small. Ordinary numbers need no repetition. Source of the
+exactness: J.-M. Muller et al., Handbook of Floating-Point Arithmetic, 2nd edition, 2018, section
+4.4.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def _difference(floats: Floats, high: Any, low: Any) -> tuple[Any, Any]:
 def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> _Pair:
     """e ln 2 + log(1 + f); log(1 + f) = 2 s + s z (2/3 + z S(z)), z = s^2, s = f / (2 + f).
 
-    s is a sum of two numbers, r + t, and so is what is more than a few thousandths of the result:
-    2 s and 2/3 s^3. The second number of the result is up to 2^-12 of the first.
+    s is a sum of two numbers, r + t, and so are the terms above a few thousandths of the result: 2
+    s and 2/3 s^3. The second number of the result is up to 2^-12 of the first.
     """
     name = floats.format.name
     two_thirds, two_thirds_low = _TWO_THIRDS[name]

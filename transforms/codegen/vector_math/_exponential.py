@@ -13,8 +13,8 @@ tanh, sinh and cosh are of e^|x| = 2^n (1 + d), without cancellation: tanh(x) = 
 d = e^(2|x|) - 1. sinh and cosh are the difference and the sum of e^|x| / 2 and its inverse; below 1
 sinh is an odd polynomial. Largest error: 3 ulp.
 
-asinh, acosh and atanh are log1p of what is small where they are. Where the square of x would round
-away the 1 beside it, asinh and acosh are log(x) + log(2). Largest error: 4 ulp.
+asinh, acosh and atanh are log1p of a term that is small where they are small. Where the square of x
+would round away the 1 beside it, asinh and acosh are log(x) + log(2). Largest error: 4 ulp.
 
 erf and erfc: an odd polynomial for erf near 0, e^-x^2 times a slow function beyond. Of f32,
 1 - e^q(|x|) is enough beyond 1, where q fits log(erfc). erfc needs every digit where it is small:
@@ -38,7 +38,7 @@ LN2 = {
     "f32": (float.fromhex("0x1.62e42ep-1"), float.fromhex("0x1.efa39ep-25")),
     "f64": (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b39803fp-56")),
 }
-"""ln 2 in two parts: the format's bits of it, and as many of what is left."""
+"""ln 2 in two parts: the format's bits of it, and as many of the remainder."""
 
 _QUOTIENT = {
     "f32": (
@@ -208,7 +208,7 @@ def log10(x: Any) -> Any:
 
 
 def log1p(x: Any) -> Any:
-    """`log(1 + x)`: of the rounded sum u, and what the rounding left, (x - (u - 1)) / u."""
+    """`log(1 + x)`: of the rounded sum u, and the error of rounding, (x - (u - 1)) / u."""
     floats = Floats(x.type)
     total = floats.add(x, 1)
     lost = floats.div(floats.sub(x, floats.sub(total, 1)), total)

@@ -356,8 +356,10 @@ class VectorLoop:
                     self._keep(member, access, value, pass_)
                 continue
             for before, value in zip(old, results, strict=True):
-                kept = value if new_lanes is None else arith.select(new_lanes, value, before)
-                yielded.append(kept)
+                masked_value = (
+                    value if new_lanes is None else arith.select(new_lanes, value, before)
+                )
+                yielded.append(masked_value)
         past_caches = self._vector_bits // 8 if pass_.streams else None
         for at, combine in self._added.items():
             access = self._members[0].nest.operands[at]
@@ -464,9 +466,9 @@ def _is_beyond_caches(access: Access, lanes: int, vector_bits: int) -> bool:
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:
         return False
-    asked = choices().streams
-    if asked is not None:
-        return asked
+    streams = choices().streams
+    if streams is not None:
+        return streams
     return bool(math.prod(whole.shape) * element > this_machine().l3_bytes)
 
 

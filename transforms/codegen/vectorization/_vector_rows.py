@@ -80,22 +80,22 @@ def of_body(
 ) -> list[Any]:
     """Compute values of the body that do not depend on operands that are None."""
     body = member.nest.body
-    known: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
+    vectors: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
     outputs = list(body.arguments)[member.nest.inputs :]
     for op in ops_of(body):
         if op.name == "linalg.yield":
             break
-        if any(value in known and known[value] is None for value in op.operands):
-            known.update(dict.fromkeys(op.results))
+        if any(value in vectors and vectors[value] is None for value in op.operands):
+            vectors.update(dict.fromkeys(op.results))
             continue
         if op.name == "linalg.index":
             results = [_position(member, depth, op, pass_)]
         elif op.name == LOAD and pass_ is not None:
-            results = [_loaded(op, known, pass_)]
+            results = [_loaded(op, vectors, pass_)]
         else:
-            results = on_rows(op, _old_last(op, outputs), known)
-        known.update(zip(op.results, results, strict=True))
-    return [known.get(value, value) for value in requested]
+            results = on_rows(op, _old_last(op, outputs), vectors)
+        vectors.update(zip(op.results, results, strict=True))
+    return [vectors.get(value, value) for value in requested]
 
 
 def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
@@ -116,9 +116,9 @@ def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:
     return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
 
 
-def _loaded(op: Any, known: Mapping[Any, Any], pass_: Pass) -> Any:
+def _loaded(op: Any, vectors: Mapping[Any, Any], pass_: Pass) -> Any:
     source, *places = op.operands
-    where = [known.get(place, place) for place in places]
+    where = [vectors.get(place, place) for place in places]
     is_along = [isinstance(place.type, ir.VectorType) for place in where]
     if not any(is_along):
         return memref.load(source, where)

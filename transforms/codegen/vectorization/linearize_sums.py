@@ -229,12 +229,12 @@ def _changes_nothing_elsewhere(prefixes: _Prefixes) -> bool:
     arguments = list(prefixes.op.regions[0].blocks[0].arguments)
     if step.value not in arguments or step.otherwise not in arguments:
         return False
-    read, kept = arguments.index(step.value), arguments.index(step.otherwise)
+    read, otherwise = arguments.index(step.value), arguments.index(step.otherwise)
     along, reduced = AffineDim(prefixes.along), AffineDim(prefixes.reduced)
     results = prefixes.maps[read].results
     renamed = [along if result == reduced else result for result in results]
-    is_own = prefixes.op.operands[read] == prefixes.op.operands[kept]
-    return is_own and along not in results and list(prefixes.maps[kept].results) == renamed
+    is_own = prefixes.op.operands[read] == prefixes.op.operands[otherwise]
+    return is_own and along not in results and list(prefixes.maps[otherwise].results) == renamed
 
 
 def _row(prefixes: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
@@ -302,24 +302,27 @@ def _looked_up(op: Any, maps: Sequence[AffineMap], step: ConditionalStep) -> Any
     along = {argument for argument, map_ in pairs if AffineDim(reduced) in map_.results}
     if _depends(label, along):
         return "the label is another one at each position"
-    kept = [at for at in range(len(inputs)) if body.arguments[at] not in along]
+    kept_inputs = [at for at in range(len(inputs)) if body.arguments[at] not in along]
     dims = tuple(dim for dim in maps[0].dims if dim != reduced)
-    new_maps = [AffineMap(dims, (), maps[at].results) for at in (*kept, len(inputs))]
+    new_maps = [AffineMap(dims, (), maps[at].results) for at in (*kept_inputs, len(inputs))]
     new = generic_on_tensors(
-        [inputs[at] for at in kept], output, maps_attribute(new_maps), ["parallel"] * len(dims)
+        [inputs[at] for at in kept_inputs],
+        output,
+        maps_attribute(new_maps),
+        ["parallel"] * len(dims),
     )
-    old_arguments = [body.arguments[at] for at in (*kept, len(inputs))]
+    old_arguments = [body.arguments[at] for at in (*kept_inputs, len(inputs))]
     block = new.regions[0].blocks.append(*(argument.type for argument in old_arguments))
     with ir.InsertionPoint(block):
-        known = dict(zip(old_arguments, block.arguments, strict=True))
-        within, place = _place(computed_anew(label, body, known), size)
+        mapping = dict(zip(old_arguments, block.arguments, strict=True))
+        within, place = _place(computed_anew(label, body, mapping), size)
         for at, value in enumerate(inputs):
-            if at not in kept:
-                known[body.arguments[at]] = _element(value, maps[at], reduced, dims, place)
-        chosen = computed_anew(step.value, body, known)
-        otherwise = computed_anew(step.otherwise, body, known)
-        known[step.choice.results[0]] = arith.select(within, chosen, otherwise)
-        linalg.YieldOp([computed_anew(step.combiner.results[0], body, known)])
+            if at not in kept_inputs:
+                mapping[body.arguments[at]] = _element(value, maps[at], reduced, dims, place)
+        chosen = computed_anew(step.value, body, mapping)
+        otherwise = computed_anew(step.otherwise, body, mapping)
+        mapping[step.choice.results[0]] = arith.select(within, chosen, otherwise)
+        linalg.YieldOp([computed_anew(step.combiner.results[0], body, mapping)])
     return new.results[0]
 
 

@@ -425,8 +425,8 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
     if op is None:
         return None
     if op.name == "arith.select":
-        chosen, new, kept = op.operands
-        return new if chosen == condition and kept == old else None
+        chosen, new, otherwise = op.operands
+        return new if chosen == condition and otherwise == old else None
     if op.name not in _EXTREMA or old not in list(op.operands):
         return None
     (new,) = [operand for operand in op.operands if operand != old] or [None]
@@ -471,16 +471,16 @@ def _holds(condition: Any, new: Any, case: int) -> bool:
     return _COMPARED[predicate][case if left == new else mirrored[case]]
 
 
-def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
-    if value in known:
-        return known[value]
+def _evaluated(value: Any, values: dict[Any, Any]) -> Any:
+    if value in values:
+        return values[value]
     op = value.owner.operation
-    shape = next(iter(known.values())).type.shape
+    shape = next(iter(values.values())).type.shape
     type_ = ir.VectorType.get(shape, value.type)
     attributes = {name: op.attributes[name] for name in op.attributes}
     if op.name == "arith.constant":
         attributes["value"] = ir.DenseElementsAttr.get_splat(type_, attributes["value"])
-    operands = [_evaluated(operand, known) for operand in op.operands]
+    operands = [_evaluated(operand, values) for operand in op.operands]
     return ir.Operation.create(
         op.name, results=[type_], operands=operands, attributes=attributes
     ).results[0]

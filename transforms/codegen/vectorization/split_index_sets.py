@@ -27,7 +27,7 @@ after:
       linalg.yield %a : f32
     }
 
-What the body asks about its position is answered in each part, and what is not read there is no
+Conditions on the position are decided in each part, and a tensor that is not read there is no
 operand of it: of two vectors one after the other, each part copies one. Source: index-set
 splitting; R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, 5.7.
 """
@@ -174,14 +174,14 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
         ops = ops_of(body)
         fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
-        kept = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
+        used_inputs = [at for at in range(len(inputs)) if not is_unused(body.arguments[at])]
         for at in reversed(range(len(inputs))):
-            if at not in kept:
+            if at not in used_inputs:
                 body.erase_argument(at)
-        operands = [(inputs[at], maps[at]) for at in kept]
+        operands = [(inputs[at], maps[at]) for at in used_inputs]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
         parts = [_operand_of_part(*operand, dim, start, size) for operand in operands]
-        part = _rebuilt(clone, parts, len(kept))
+        part = _rebuilt(clone, parts, len(used_inputs))
         clone.erase()
     return part
 

@@ -76,7 +76,7 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     if vector_bits and (vector_bits < 64 or vector_bits & (vector_bits - 1)):
         raise ArgumentError(
             f"{NAME} cannot fill registers of {vector_bits} bits",
-            expected="a power of two from 64 on, or 0 for what this machine has",
+            expected="a power of two from 64 on, or 0 for this machine's",
         )
     report = Report(NAME)
     for copy in operations(module, {"memref.copy"}):

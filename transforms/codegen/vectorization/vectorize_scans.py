@@ -216,20 +216,20 @@ class _Scan:
         """
         lanes = carried.type.shape[0]
         position, before = self.body.arguments
-        known: dict[Any, Any] = {position: at}
+        vectors: dict[Any, Any] = {position: at}
         ops = ops_of(self.body)[:-1]
         waiting = _following(ops, before)
         for op in ops:
             if op not in waiting:
-                _emit_on_vectors(op, known, lanes, mask)
-        elements = as_row(known.get(self.value, self.value), lanes)
+                _emit_on_vectors(op, vectors, lanes, mask)
+        elements = as_row(vectors.get(self.value, self.value), lanes)
         sums = self._scanned(elements, mask)
         whole = carried if bases is None else self.combine(bases, carried)
-        known[self.total] = self.combine(whole, sums)
-        known[before] = vector.shuffle(known[self.total], whole, _shifted(lanes, 1))
+        vectors[self.total] = self.combine(whole, sums)
+        vectors[before] = vector.shuffle(vectors[self.total], whole, _shifted(lanes, 1))
         for op in waiting:
             if op != self.total.owner.operation:
-                _emit_on_vectors(op, known, lanes, mask)
+                _emit_on_vectors(op, vectors, lanes, mask)
         # The next vector waits for this value alone.
         if self.combine.adds_floats(carried.type.element_type):
             return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
@@ -254,16 +254,16 @@ def _shifted(lanes: int, distance: int) -> list[int]:
     return [lanes] * distance + list(range(lanes - distance))
 
 
-def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | None) -> None:
+def _emit_on_vectors(op: Any, vectors: dict[Any, Any], lanes: int, mask: Any | None) -> None:
     """Emit an op of the body for a vector of positions, and register its results."""
     if op.name == _LOAD:
-        source, *indices = (known.get(value, value) for value in op.operands)
-        known[op.results[0]] = load_row(source, indices, lanes, mask)
+        source, *indices = (vectors.get(value, value) for value in op.operands)
+        vectors[op.results[0]] = load_row(source, indices, lanes, mask)
     elif op.name == _STORE:
-        row, target, *indices = (known.get(value, value) for value in op.operands)
+        row, target, *indices = (vectors.get(value, value) for value in op.operands)
         store_row(as_row(row, lanes), target, indices, mask, None)
     else:
-        known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
+        vectors.update(zip(op.results, on_rows(op, op.operands, vectors), strict=True))
 
 
 def _following(ops: Sequence[Any], before: Any) -> list[Any]:
@@ -326,7 +326,7 @@ def _in_blocks(loop: Any) -> None:
             inner = scf.ForOp(begin, until, step, [negative_zero(carried.type)])
             with ir.InsertionPoint(inner.body):
                 so_far = inner.inner_iter_args[0]
-                known = add(total, so_far)
+                total_so_far = add(total, so_far)
                 added_up = add(so_far, added[0])
                 handed_on = scf.YieldOp([added_up]).operation
             scf.YieldOp(list(add_compensated(total, error, inner.results[0])))
@@ -338,7 +338,7 @@ def _in_blocks(loop: Any) -> None:
             else:
                 op.move_before(handed_on)
         position.replace_all_uses_with(inner.induction_variable)
-        before.replace_all_uses_with(known)
+        before.replace_all_uses_with(total_so_far)
         loop.results[0].replace_all_uses_with(outer.results[0])
     loop.erase()
 

@@ -238,7 +238,7 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
     """The ops of a block as MLIR prints them, each on lines of its own.
 
     Returns:
-        For each, what stands outside of brackets, and all of it.
+        For each, the text outside of brackets, and all of it.
     """
     reader = Reader(source, begin)
     ops: list[tuple[str, Span]] = []

@@ -1,4 +1,4 @@
-"""Loops over subsets and what ends their bodies, from the text to MLIR's generic form.
+"""Loops over subsets and their terminators, from the text to MLIR's generic form.
 
     %s = gml_st.loop (%i, %j) = (%c0, %c0) to (%c80, %c60) step (%c4, %c4)
            ins (%in_ = %in: tensor<80x60xf32>) outs (%out_ = %out: tensor<80xf32>)
@@ -54,6 +54,7 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
 )
+from linalg_ext.errors import counted
 from linalg_ext.notations.mlir_text import Reader, Span
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
@@ -119,7 +120,8 @@ def read_head(reading: Reading, op: Op, reader: Reader) -> Head:
         bounds.append(reading.values(reader, f"the {label} of {op.written}"))
         if len(bounds[-1]) != len(ivs):
             reader.refuse(
-                f"{op.written} has {len(bounds[-1])} {label} for {len(ivs)} induction variable(s)",
+                f"{op.written} has {len(bounds[-1])} {label} for "
+                f"{counted(len(ivs), 'induction variable')}",
                 Span("", opening.start, reader.position),
                 "one for each",
             )
@@ -180,7 +182,7 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
         return texts * count
     if len(texts) != count:
         reader.refuse(
-            f"{of_what} has {len(texts)} entries for {count} induction variable(s)",
+            f"{of_what} has {len(texts)} entries for {counted(count, 'induction variable')}",
             Span("", opening.start, reader.position),
             "one for each",
         )
@@ -188,7 +190,9 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
 
 
 def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
-    """Read what follows the body of a loop, from the offset of its brace; return the end offset."""
+    """Read the text after the body of a loop, from the offset of its brace; return the end
+    offset.
+    """
     reader = Reader(reading.source, end + 1)
     attributes = reading.attributes(reader)
     after = reader.position if attributes else end + 1
@@ -208,8 +212,8 @@ def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
     if not region.is_ended:
         if results:
             reading.refuse(
-                f"the body of {op.written} does not end with gml_st.{yields}, which says what it "
-                "gives",
+                f"the body of {op.written} does not end with gml_st.{yields}, which "
+                "names its results",
                 Span("}", end, end + 1),
                 f"gml_st.{yields} before this brace",
             )
@@ -462,7 +466,7 @@ class _Bodies:
         """Take the value that a body yields; the last body yields all of them."""
         if len(items) != 1 or items[0].subset is not None or items[0].accumulator is not None:
             self.reading.refuse(
-                f"a body of acc ends with {len(items)} value(s), or with a subset",
+                f"a body of acc ends with {counted(len(items), 'value')}, or with a subset",
                 op.place,
                 "one value: gml_st.yield %combined : tensor<4xf32>",
             )
@@ -503,7 +507,8 @@ _USES = frozenset(("ins", "outs", "inits"))
 def rename_locals(reading: Reading, bodies: Sequence[tuple[int, int]]) -> None:
     """Give the values of each body but the first names that no other body has.
 
-    In one block each name stands for one value. What a body takes from outside keeps its name.
+    In one block each name stands for one value. Values that a body uses from outside keep their
+    names.
 
     Args:
         reading: the text; it is changed.

@@ -162,7 +162,7 @@ class Reading:
                 self.translate_type(token)
 
     def translate_type(self, token: Token) -> int:
-        """Change a type of `gml_st` into what MLIR reads; gives the offset behind it."""
+        """Change a type of `gml_st` into one that MLIR reads; gives the offset behind it."""
         end, written = translated_type(self.source, token)
         if written != self.source.text[token.start : end]:
             self.change(token.start, end, [written])
@@ -194,7 +194,7 @@ class Reading:
         return type_
 
     def said_type(self, reader: Reader, op: Op, value: Span) -> Span:
-        """Take the type of a set, which is what is known of it."""
+        """Read the type that a text states for a set, and compare it with the known one."""
         type_ = self.type(reader, op.written)
         stated = self.scope[value.text].type
         if stated is None or not is_set(self.canonical(stated)):
@@ -224,7 +224,7 @@ class Reading:
         self.edits.append(Edit(start, end, pieces))
 
     def define(self, op: Op, facts: Facts) -> None:
-        """Say what is known of the results of an op."""
+        """Record the facts about the results of an op."""
         for name in op.results:
             self.scope.define(name, facts)
 
@@ -274,10 +274,9 @@ class Region:
     """A region that is open; or a dictionary, which holds no values.
 
     Attributes:
-        close: what is to be done at the brace that ends it, given the offset of that; gives the
-            offset to read on from.
-        collect: takes the `gml_st.yield` that ends it, what that yields, and the offset behind it,
-            in the place of who changes such an op elsewhere.
+        close: called with the offset of the brace that ends it; gives the offset to read on from.
+        collect: takes the `gml_st.yield` that ends it, its values, and the offset behind it,
+            instead of the reader of such ops elsewhere.
         is_ended: whether its terminator was read.
     """
 
@@ -389,7 +388,7 @@ def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
         token: `!gml_st.` and the name.
 
     Returns:
-        The offset behind the type, and what stands in its place.
+        The offset behind the type, and its replacement.
 
     Raises:
         ParseError: there is no such type, or its sizes are none.
@@ -398,7 +397,7 @@ def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
     name = token.text.partition(".")[2]
     if name not in _NAMES:
         reader.refuse(
-            f"{token.text} is no type of gml_st",
+            f"{token.text} is not a type of gml_st",
             token,
             "!gml_st.subset<4x?xf32>, !gml_st.tile<4x?>, !gml_st.point",
         )
@@ -417,7 +416,9 @@ def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
     sizes, element = _dimensions(inside)
     for size in sizes:
         if not _NUMBER.fullmatch(size):
-            reader.refuse(f"{size} in {token.text}<{inside}> is no size", written, "a number, or ?")
+            reader.refuse(
+                f"{size} in {token.text}<{inside}> is not a size", written, "a number, or ?"
+            )
     if name == "tile" and element:
         reader.refuse(
             f"{token.text}<{inside}> says an element type, which a tile has not",
@@ -432,7 +433,7 @@ def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
             f"sizes with an x between them, then the element type: {SUBSET}<4x?xf32>",
         )
     if '"' in element or "\\" in element:
-        reader.refuse(f"{element} is no element type of a subset", written)
+        reader.refuse(f"{element} is not an element type of a subset", written)
     return end, subset_type(sizes, element)
 
 
@@ -465,7 +466,7 @@ def _dimensions(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def _without_encoding(text: str) -> str:
-    """An element type without what follows it at a comma: a layout, an encoding."""
+    """An element type without the part after a comma: a layout, an encoding."""
     depth = 0
     for offset, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")

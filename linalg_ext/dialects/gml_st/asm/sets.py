@@ -17,8 +17,7 @@
 
 `subset.full`, `tile`, `filter` and `point` are the same, as the document has them. Types may be
 left out where the text says those of the operands: in the head of a function, of a block or a loop.
-The generic form of materialize names the source. Where the text does not, it is what the set is a
-part of.
+The generic form of materialize names the source. By default it is the superset.
 """
 
 from __future__ import annotations
@@ -250,7 +249,7 @@ def _facts_of_result(
             facts = ours if is_same else Facts()
             return Facts(result, facts.source, facts.source_type)
         case "drop_dims" | "transpose_dims" | "materialize":
-            return Facts(result)  # a set of a space of its own, or what is no set
+            return Facts(result)  # a set of a space of its own, or no set
     return None
 
 

@@ -12,9 +12,9 @@ after:
     %update_tile = gml_st.tile %out_[%i] [4] [1] : ...
     gml_st.yield %r to %update_tile : tensor<4xf32> to !gml_st.subset<4xf32>
 
-Its body models the read, change and write of a part of each output, so what is inserted must be
-what was extracted. A body that does something else with its outputs stays as it is, and yields
-whole tensors; so does one whose slices have a lower rank than what they are of, and on memrefs.
+Its body models the read, change and write of a part of each output, so the inserted slice must be
+the extracted one. A body that does something else with its outputs stays as it is, and yields whole
+tensors; so does one whose slices have a lower rank than their source, and one on memrefs.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Slice:
     """`tensor.extract_slice`, or `tensor.insert_slice` of a value.
 
     Attributes:
-        result: the name of what it gives.
+        result: the name of its result.
         of: the tensor that it is a part of.
-        value: what is inserted.
+        value: the tensor that is inserted.
         tile: offsets, sizes and strides.
         part_type, type: of the part, and of the whole.
     """
@@ -75,7 +75,7 @@ class Slice:
 
 @dataclass(slots=True)
 class Body:
-    """The slices of a body, and what it yields."""
+    """The slices of a body, and the values it yields."""
 
     extracts: list[Slice] = field(default_factory=list)
     inserts: dict[str, Slice] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A text with ops of `gml_st` as the documents write them: what must change for MLIR to read it."""
+"""A text with ops of `gml_st` as the documents write them: the changes for MLIR to read it."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class _Scanner:
                         reader.next()
                 reader.accepts(",")
         except ParseError:
-            pass  # what it is about is met again, or is MLIR's to tell
+            pass  # its subject is met again, or MLIR reports it
         return match.end()
 
     def _op(self, match: re.Match[str]) -> int:
@@ -184,7 +184,7 @@ class _Scanner:
     def _unknown(self, name: str, place: Span) -> NoReturn:
         close = _OLDER.get(name) or next(iter(difflib.get_close_matches(name, _HINTS)), None)
         self.reading.refuse(
-            f"gml_st.{name} is no op of gml_st",
+            f"gml_st.{name} is not an op of gml_st",
             place,
             f"one of {', '.join(op_name for op_name in _HINTS if op_name != 'tiled_loop')}",
             f"write gml_st.{close}" if close else None,

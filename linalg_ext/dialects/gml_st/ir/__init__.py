@@ -1,1 +1,1 @@
-"""Subsets as live IR: the types and ops of the dialect `gml_st`, what they say, and their rules."""
+"""Subsets as live IR: the types and ops of the dialect `gml_st`, their meaning, and their rules."""

@@ -52,22 +52,29 @@ from linalg_ext.dialects.gml_st.ir.types import (
     subset_shape,
     subset_type,
 )
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    LinalgExtError,
+    ShapeError,
+    counted,
+)
 from linalg_ext.structured.mixed import Index
 from linalg_ext.structured.operands import producer, shapes_differ
 
 
 def check_op(op: ir.Operation) -> None:
-    """Check what an op says of itself: operands, attributes, types, block arguments.
+    """Check an op by itself: operands, attributes, types, block arguments.
 
     Raises:
-        ArgumentError: of the kind that tells what is wrong; names operands, sizes and types.
+        ArgumentError: of the kind of the mistake; names operands, sizes and types.
     """
     _CHECKS[op.name](op)
 
 
 def check_terminator(op: ir.Operation) -> None:
-    """Check what ends a body against the loop that it ends, once that is known to be sound.
+    """Check a terminator against its loop, once the loop is known to be sound.
 
     Raises:
         ArgumentError: as `check_op`.
@@ -225,7 +232,8 @@ def _check_difference(op: ir.Operation) -> None:
     count = 2 * subset_shape(view.first.type).rank
     if len(op.results) != count:
         raise ArityError(
-            f"the op has {len(op.results)} result(s)", expected=f"{count}, two for each dimension"
+            f"the op has {counted(len(op.results), 'result')}",
+            expected=f"{count}, two for each dimension",
         )
     expected = subset_type(box_shape(view.first.type, view.second.type))
     for position in range(count):
@@ -247,7 +255,7 @@ def _check_materialize(op: ir.Operation) -> None:
     _check_set_of(view.set, view.source, "the source")
     if not isinstance(view.source.type, ir.RankedTensorType) and is_filter(view.set):
         raise ArgumentError(
-            f"the source is of type {view.source.type}, and a filter of it is no view",
+            f"the source is of type {view.source.type}, and a filter of it is not a view",
             expected="a tensor",
             hint="read the memref with bufferization.to_tensor",
         )
@@ -261,7 +269,7 @@ def _check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
     """Check that a set is one of a tensor or memref: rank, element type, sizes of its root.
 
     Raises:
-        ShapeError, DTypeError: it is not; `subject` is what the error calls the whole.
+        ShapeError, DTypeError: it is not; `subject` is the name of the whole in the error.
     """
     shape, type_ = container_shape(_container(whole)), set_.type
     subset = None if is_element(type_) else subset_shape(type_)
@@ -311,7 +319,9 @@ def _rank(set_: ir.Value) -> int | None:
 
 def _check_result(op: ir.Operation, expected: ir.Type, result: int = 0) -> None:
     if result >= len(op.results):
-        raise ArityError(f"the op has {len(op.results)} result(s)", expected=f"{result + 1}")
+        raise ArityError(
+            f"the op has {counted(len(op.results), 'result')}", expected=f"{result + 1}"
+        )
     if op.results[result].type != expected:
         raise DTypeError(f"the result is of type {op.results[result].type}", expected=str(expected))
 
@@ -409,7 +419,8 @@ def _check_loop(op: ir.Operation) -> None:
             raise ArgumentError(f"{kind!r} is not an iterator type", expected=", ".join(ITERATORS))
     if view.distribution and len(view.distribution) != view.rank:
         raise ArityError(
-            f"distribution has {len(view.distribution)} name(s) for {view.rank} iterator(s)",
+            f"distribution has {counted(len(view.distribution), 'name')} for "
+            f"{counted(view.rank, 'iterator')}",
             expected="one for each, or none at all",
         )
     _check_arguments(view)
@@ -447,7 +458,7 @@ def _check_arguments(view: LoopView) -> None:
     expected = view.rank + sum(len(group) for _, group in groups)
     if len(arguments) != expected:
         raise ArityError(
-            f"the body has {len(arguments)} argument(s)",
+            f"the body has {counted(len(arguments), 'argument')}",
             expected=f"{expected}: an index for each iterator"
             + "".join(f", then the {label}s" for label, group in groups if group),
         )
@@ -495,7 +506,8 @@ def _check_place(op: ir.Operation) -> None:
 def _check_yielded(view: YieldView, destinations: Sequence[ir.Value]) -> None:
     if view.sets and len(view.sets) != len(view.sources):
         raise ArityError(
-            f"the terminator yields {len(view.sources)} value(s) to {len(view.sets)} subset(s)",
+            f"the terminator yields {counted(len(view.sources), 'value')} to "
+            f"{counted(len(view.sets), 'subset')}",
             expected="a subset for each value, or none at all",
         )
     for position, (value, output) in enumerate(zip(view.sources, destinations, strict=True)):
@@ -517,8 +529,8 @@ def _check_destinations(view: YieldView, loop: LoopView) -> None:
         return
     if len(view.destinations) != len(loop.region_outs):
         raise ArityError(
-            f"the terminator yields to {len(view.destinations)} destination(s)",
-            expected=f"one for each of the {len(loop.region_outs)} output(s) of the loop",
+            f"the terminator yields to {counted(len(view.destinations), 'destination')}",
+            expected=f"one for each of the {counted(len(loop.region_outs), 'output')} of the loop",
         )
     for position, (destination, output) in enumerate(
         zip(view.destinations, loop.region_outs, strict=True)
@@ -572,7 +584,7 @@ def _check_accumulators(view: YieldView) -> None:
     if not combined:
         raise ArgumentError(
             "the accumulator region is not empty, and no value is accumulated",
-            hint="say in accumulator_flags what is, or leave the region empty",
+            hint="mark accumulated values in accumulator_flags, or leave the region empty",
         )
     if arguments != [value.type for value in combined for _ in range(2)]:
         types = ", then ".join(f"2 arguments of type '{value.type}'" for value in combined)
@@ -613,14 +625,14 @@ def _check_overlaps(view: YieldView, loop: LoopView) -> None:
                 raise ArgumentError(
                     f"set {position} is the same in all {count} iterations of the parallel "
                     f"iterator {dim}, which write to it in no order",
-                    hint="accumulate what they write, or make the iterator sequential",
+                    hint="accumulate the values they write, or make the iterator sequential",
                 )
             step = static(loop.step[dim])
             if step is not None and _steps_into_itself(set_, ivs, dim, step):
                 raise ArgumentError(
                     f"set {position} is longer than the step {step} of the parallel iterator "
                     f"{dim}: iterations write the same elements in no order",
-                    hint="accumulate what they write, or take tiles of the size of the step",
+                    hint="accumulate the values they write, or take tiles of the size of the step",
                 )
 
 

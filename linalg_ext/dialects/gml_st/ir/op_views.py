@@ -5,9 +5,9 @@
     loop = LoopView.of(op)
     for value, subset in zip(loop.terminator.sources, loop.terminator.sets): ...
 
-A view names what an op holds, and lives as long as the op does. It alone knows how the op lays its
-operands out. Operands of several types have an optional slot each, and `operandSegmentSizes` counts
-them:
+A view names the operands and attributes of an op, and lives as long as the op does. It alone knows
+how the op lays its operands out. Operands of several types have an optional slot each, and
+`operandSegmentSizes` counts them:
 
     loop        lower.., upper.., step.., inputs (slots), outputs (slots)
     for         lower.., upper.., step.., outputs (slots)
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.errors import ArgumentError, ArityError, counted
 from linalg_ext.structured.extension import integers
 from linalg_ext.structured.mixed import (
     STATIC_OFFSETS,
@@ -65,7 +65,7 @@ def operand_of(op: ir.Operation, position: int) -> ir.Value:
     operands = op.operands
     if position >= len(operands):
         raise ArityError(
-            f"the op has {len(operands)} operand(s)", expected=f"{position + 1} or more"
+            f"the op has {counted(len(operands), 'operand')}", expected=f"{position + 1} or more"
         )
     return operands[position]
 
@@ -243,13 +243,13 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class YieldView:
-    """`gml_st.yield` or `gml_st.set_yield`: what an iteration gives, and where it goes.
+    """`gml_st.yield` or `gml_st.set_yield`: the results of an iteration, and their destinations.
 
     Attributes:
         sources: the values.
         destinations: of `gml_st.set_yield` the tensor or memref that each goes into; else empty.
         sets: one for each value; none at all where the values are whole tensors.
-        accumulated: for each value, whether it is combined with what is there.
+        accumulated: for each value, whether it is combined with the destination's.
         combiner: the block that combines; None where nothing is accumulated.
     """
 
@@ -273,8 +273,9 @@ class YieldView:
         destinations, sets = rest if is_set else ((), rest[0])
         if is_set and not len(sources) == len(destinations) == len(sets):
             raise ArityError(
-                f"{len(sources)} source(s) go into {len(destinations)} destination(s) at "
-                f"{len(sets)} set(s)",
+                f"{counted(len(sources), 'source')} go into "
+                f"{counted(len(destinations), 'destination')} at "
+                f"{counted(len(sets), 'set')}",
                 expected="as many of each",
             )
         combiner = _only_block(op)
@@ -283,7 +284,7 @@ class YieldView:
 
     @property
     def accumulators(self) -> tuple[Accumulator | None, ...]:
-        """For each value how it is accumulated; None where it replaces what is there."""
+        """For each value how it is accumulated; None where it replaces the destination's."""
         return _accumulators(self.accumulated, self.combiner)
 
 
@@ -292,10 +293,11 @@ class LoopView:
     """`gml_st.loop`, `gml_st.for` or `gml_st.parallel`: a nest of iterators.
 
     Attributes:
-        ins: what `gml_st.loop` reads; empty for the others.
-        outs: what it writes to; empty for `gml_st.parallel`, whose terminator names that.
+        ins: the inputs of `gml_st.loop`; empty for the others.
+        outs: the destinations; empty for `gml_st.parallel`, whose terminator names that.
         iterator_types: `parallel`, `reduction` or `sequential`, one for each induction variable.
-        distribution: what runs the iterators, as `block` or `thread`; empty where it is not said.
+        distribution: the units that run the iterators, as `block` or `thread`; empty where it is
+            not said.
     """
 
     op: ir.Operation
@@ -316,8 +318,9 @@ class LoopView:
         lower, upper, step = (tuple(group) for group in groups[:3])
         if not len(lower) == len(upper) == len(step):
             raise ArityError(
-                f"the loop has {len(lower)} lower bound(s), {len(upper)} upper bound(s) and "
-                f"{len(step)} step(s)",
+                f"the loop has {counted(len(lower), 'lower bound')}, "
+                f"{counted(len(upper), 'upper bound')} and "
+                f"{counted(len(step), 'step')}",
                 expected="one of each for every iterator",
             )
         if op.name != "gml_st.loop":
@@ -419,7 +422,7 @@ def _slots(op: ir.Operation, groups: list[list[ir.Value]], label: str) -> tuple[
 
 def _only_block(op: ir.Operation) -> ir.Block | None:
     if not len(op.regions):
-        raise ArityError("the op has 0 region(s)", expected="1")
+        raise ArityError("the op has 0 regions", expected="1")
     blocks = list(op.regions[0].blocks)
     if len(blocks) > 1:
         raise ArgumentError(f"the region has {len(blocks)} blocks", expected="one")
@@ -449,7 +452,7 @@ def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[boo
     flags = tuple(bool(flag) for flag in attribute)
     if len(flags) != count:
         raise ArityError(
-            f"{ACCUMULATOR_FLAGS} has {len(flags)} flag(s) for {count} value(s)",
+            f"{ACCUMULATOR_FLAGS} has {counted(len(flags), 'flag')} for {counted(count, 'value')}",
             expected="one for each",
         )
     if any(flags) and combiner is None:
@@ -474,8 +477,8 @@ def _accumulators(
     count = sum(flags)
     if len(arguments) != 2 * count or len(values) != count:
         raise ArityError(
-            f"the accumulator region has {len(arguments)} argument(s) and yields {len(values)} "
-            f"value(s) for {count} accumulated value(s)",
+            f"the accumulator region has {counted(len(arguments), 'argument')} and yields "
+            f"{counted(len(values), 'value')} for {counted(count, 'accumulated value')}",
             expected="two arguments, (new, old), and one value for each",
         )
     accumulators = iter(

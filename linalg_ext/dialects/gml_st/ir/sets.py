@@ -113,7 +113,7 @@ def rank_of(set_: ir.Value) -> int | None:
 
 
 def is_filter(set_: ir.Value) -> bool:
-    """Return whether a set is one of `gml_st.filter`, whose elements are no rectangle."""
+    """Return whether a set is one of `gml_st.filter`, whose elements are not a rectangle."""
     op = producer(set_)
     return op is not None and op.name == "gml_st.filter"
 
@@ -263,7 +263,7 @@ def _relative_to_root(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
 def _rectangle(set_: ir.Value, number_of: ToNumber) -> Tile | Point:
     subset = subset_of(set_, number_of)
     if isinstance(subset, Filter):
-        raise ArgumentError("a gml_st.filter is no rectangle", expected="a tile or a point")
+        raise ArgumentError("a gml_st.filter is not a rectangle", expected="a tile or a point")
     return subset
 
 

@@ -92,7 +92,7 @@ def subset_shape(type_: ir.Type) -> SubsetShape:
         return container_shape(type_)
     if not is_subset(type_):
         raise ArgumentError(
-            f"{type_} is no set of elements", expected="a ranked tensor, a memref or a subset"
+            f"{type_} is not a set of elements", expected="a ranked tensor, a memref or a subset"
         )
     (parameter,) = ir.DynamicType(type_).params
     return _read(ir.StringAttr(parameter).value)
@@ -177,7 +177,7 @@ def composed_strides(set_: ir.Value) -> tuple[Size, ...]:
     """The strides of a set relative to its root; None where one is not known.
 
     Raises:
-        ArgumentError: `set_` is no set.
+        ArgumentError: `set_` is not a set.
     """
     rank = subset_shape(set_.type).rank
     op = producer(set_)
@@ -195,12 +195,12 @@ def composed_strides(set_: ir.Value) -> tuple[Size, ...]:
 
 
 def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
-    """The type of what `gml_st.materialize` gives: of a source of this type, at this set.
+    """The result type of `gml_st.materialize` of a source of this type, at this set.
 
     A subset of a memref is a view: its strides are those of the memref times those of the set.
 
     Raises:
-        ArgumentError: the source is no tensor or memref, or the set is none.
+        ArgumentError: the source is not a tensor or memref, or the set is none.
     """
     if not is_container(source):
         raise ArgumentError(f"the source is of type {source}", expected="a ranked tensor or memref")

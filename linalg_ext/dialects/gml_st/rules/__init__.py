@@ -5,7 +5,8 @@
     rule.operand_parts(part)
     rule.build(part, take)
 
-`protocol.py` says what a rule answers. A family of ops is a file, and a line for each op here.
+`protocol.py` describes the answers of a rule. A family of ops is a file, and a line for each op
+here.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def rule_of(op: ir.Operation) -> Rule:
     if rule_class is None:
         raise Unserved(f"{op.name} has no tiling rule")
     if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):
-        raise Unserved(f"{op.name} gives something that is no ranked tensor")
+        raise Unserved(f"{op.name} gives something that is not a ranked tensor")
     return rule_class(op)
 
 

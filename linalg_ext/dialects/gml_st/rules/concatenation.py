@@ -1,4 +1,4 @@
-"""`tensor.concat` and `linalg_ext.concatenate`: each operand gives what of it the part meets.
+"""`tensor.concat` and `linalg_ext.concatenate`: each operand gives its intersection with the part.
 
 A part that stands across two operands takes the end of one and the beginning of the next, and
 nothing of the others. An element is that of the operand which holds it.

@@ -1,9 +1,9 @@
 """Gathers and scatters, by rows of indices that only the run knows.
 
-Along what is indexed, the operand of a gather and the destination of a scatter stay whole: only the
-run knows which places a row reads or writes. Along the rest, windows are cut like the other tensor.
-A gather is cut along its rows, too. The rows of a scatter follow one after another, for several may
-write to one place.
+Along indexed dimensions, the operand of a gather and the destination of a scatter stay whole: only
+the run knows which places a row reads or writes. Along the rest, windows are cut like the other
+tensor. A gather is cut along its rows, too. The rows of a scatter follow one after another, for
+several may write to one place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OPERAND, _INDICES, _INIT = range(3)
 
 
 class GatherRowsRule(Rule):
-    """`linalg_ext.gather`. The domain is rows, then what runs along the windows.
+    """`linalg_ext.gather`. The domain is rows, then the dimensions of the windows.
 
     Where an index is moved into range depends on the size of the windows, which stay whole.
     """
@@ -215,8 +215,8 @@ class ScatterRule(Rule):
         self._batch = ir.ShapedType(self._indices.type).rank - 1
         axes = range(ir.ShapedType(self._init.type).rank)
         window = ir.ShapedType(self._source.type).rank - self._batch
-        kept = [axis for axis in axes if axis not in self._scattered]
-        self._axes = list(axes) if window == len(axes) else kept
+        kept_axes = [axis for axis in axes if axis not in self._scattered]
+        self._axes = list(axes) if window == len(axes) else kept_axes
         if len(self._axes) != window:
             raise Unserved("tensor.scatter with a source of this rank")
 

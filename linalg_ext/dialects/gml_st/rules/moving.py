@@ -59,7 +59,8 @@ class ReverseRule(_MovingRule):
 
 
 class DynamicBroadcastRule(_MovingRule):
-    """`linalg_ext.dynamic_broadcast_in_dim`: all of what expands, of size 1; a part of the rest.
+    """`linalg_ext.dynamic_broadcast_in_dim`: all of the expanded dimension, of size 1; a part of
+    the rest.
 
     Where only the run knows whether a dimension expands, it also tells the offset and the size.
     """

@@ -6,7 +6,7 @@ index vectors, and answers four questions:
     which part of the domain computes a part of a result?       `part_for_result`
     which part of a result does a part of the domain compute?   `part_of_result`
     which part of each operand does it read for that?           `operand_parts`
-    what op computes just that?                                 `build`
+    which op computes just that?                                `build`
 
 Parts are tiles of `linalg_ext.symbolic.index_sets`, whose numbers may be values of the IR. A family
 of ops is one file: classes derived from `Rule`, and their lines in the table of `__init__.py`.
@@ -147,7 +147,7 @@ class Rule(ABC):
         """Build the op on a part of the domain, at the current insertion point.
 
         Returns:
-            What it gives for each result: a tensor of the shape of `part_of_result`.
+            The value for each result: a tensor of the shape of `part_of_result`.
 
         Raises:
             Unserved: it has no exact answer; nothing was operands_on_parts then.
@@ -201,7 +201,7 @@ class Rule(ABC):
         return result_part
 
     def result_sizes(self, number: int = 0) -> tuple[Number, ...]:
-        """The sizes of a result, from what the op is given."""
+        """The sizes of a result, from the op's operands."""
         return self.part_of_result(self.domain.all, number).sizes
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
@@ -248,7 +248,7 @@ def demand(
     equal: Iterable[Pair],
     at_most: Iterable[Pair],
 ) -> None:
-    """Assert at the insertion point what is not known already of sizes.
+    """Assert at the insertion point the facts on sizes that are not known already.
 
     An op on whole tensors asserts that its sizes fit where it is lowered. Parts fit by
     construction, so the requirement on the whole needs an assertion of its own.

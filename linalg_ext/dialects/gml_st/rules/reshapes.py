@@ -43,7 +43,9 @@ class _ReshapeRule(Rule):
 
     def _refuse(self, group: list[int]) -> Unserved:
         dims = ", ".join(map(str, group))
-        return Unserved(f"a part of the dimensions {dims} of {self.op.name} is no run of elements")
+        return Unserved(
+            f"a part of the dimensions {dims} of {self.op.name} is not a run of elements"
+        )
 
 
 class ExpandShapeRule(_ReshapeRule):
@@ -104,7 +106,7 @@ class CollapseShapeRule(_ReshapeRule):
             return whole
         if is_eq(stride, 1) is not True:
             raise self._refuse(group)
-        # From outside inwards: one index each, until what is left is rows that are whole.
+        # From outside inwards: one index each, until the remaining rows are whole.
         for dim in range(len(group)):
             inner = product(sizes[dim + 1 :])
             if not isinstance(inner, int) or inner == 0:

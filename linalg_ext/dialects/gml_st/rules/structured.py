@@ -226,7 +226,7 @@ class StructuredRule(Rule):
         return on_scalars(self.op, scalars, point)
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
-        """Return how partial results are combined, by what the body does to its destination."""
+        """Return how partial results are combined, by the body's function of its destination."""
         return _accumulation_of(self.op, number)
 
 
@@ -348,7 +348,9 @@ class _Reader:
             dim = self.place[expr.name]
             stride = self.part.stride(dim)
             if not isinstance(stride, int):
-                raise Unserved(f"the stride of {expr.name} is not known, and it is no plain index")
+                raise Unserved(
+                    f"the stride of {expr.name} is not known, and it is not a plain index"
+                )
             return self.part.offset(dim), expr * (stride // by)
         if not isinstance(expr, AffineBinary):
             raise Unserved(f"the index {expr} has a symbol")

@@ -71,15 +71,15 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
         ),
         (SUMS, ITERATORS, "iterator_types = 3", "iterator_types = 3 : i64", LOOP),
         (SUMS, ITERATORS, "other = 3", "iterator_types is missing", LOOP),
-        (SUMS, ITERATORS, f'{ITERATORS}, distribution = ["thread"]', "1 name(s) for 2 it", LOOP),
-        (TILES, '["thread"]', '["thread", "block"]', "2 name(s) for 1 iterator", "parallel"),
+        (SUMS, ITERATORS, f'{ITERATORS}, distribution = ["thread"]', "1 name for 2 it", LOOP),
+        (TILES, '["thread"]', '["thread", "block"]', "2 names for 1 iterator", "parallel"),
         (TILES, '["thread"]', '"thread"', 'expected texts, as in ["parallel"]', "parallel"),
         # Bounds, steps, operands.
         (SUMS, "constant 4 :", "constant 0 :", "the step of iterator 0 is 0", LOOP),
         (SUMS, "constant 4 :", "constant -4 :", "the step of iterator 0 is -4", LOOP),
         (FOR, "constant 4 :", "constant 0 :", "the step of iterator 0 is 0", '"gml_st.for"'),
         (POINTS, "constant 1 :", "constant -1 :", "iterator 0 is -1", '"gml_st.parallel"'),
-        (SUMS, "i32: 2, 2, 2, 1, 0,", "i32: 3, 2, 1, 1, 0,", "3 lower bound(s), 2 upper", LOOP),
+        (SUMS, "i32: 2, 2, 2, 1, 0,", "i32: 3, 2, 1, 1, 0,", "3 lower bounds, 2 upper", LOOP),
         (SUMS, "i32: 2, 2, 2, 1, 0,", "i32: 2, 2, 2, 0, 1,", "expected ones, then zeros", LOOP),
         (SUMS, "i32: 2, 2, 2, 1, 0,", "i32: 2, 2, 2, 0, 0,", "not count the 8 operands", LOOP),
         (SUMS, "i32: 2, 2, 2, 1, 0,", "i64: 2, 2, 2, 1, 0,", "not count the 8 operands", LOOP),
@@ -99,7 +99,7 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
             "expected output arg 0 with type = 'memref<8xf32>' to match region arg 3 type",
             LOOP,
         ),
-        (VIEWS, "%arg5: memref", "%z: f32, %arg5: memref", "the body has 5 argument(s)", LOOP),
+        (VIEWS, "%arg5: memref", "%z: f32, %arg5: memref", "the body has 5 arguments", LOOP),
         # What ends the body.
         (FOR, SET_YIELD, '"gml_st.yield"', "the body ends in gml_st.yield", '"gml_st.for"'),
         (SUMS, YIELD, '"gml_st.set_yield"', "the body ends in gml_st.set_yield", LOOP),
@@ -150,7 +150,7 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
             "expected accumulator region to have 2 arguments of type 'f32'",
             SET_YIELD,
         ),
-        (POINTS, "array<i1: true>", "array<i1: true, true>", "2 flag(s) for 1 value", SET_YIELD),
+        (POINTS, "array<i1: true>", "array<i1: true, true>", "2 flags for 1 value", SET_YIELD),
         (POINTS, "array<i1: true>", "true", "accumulator_flags = true", SET_YIELD),
     ],
 )
@@ -193,7 +193,7 @@ def test_parallel_writes_without_an_accumulator_race() -> None:
     )
     with pytest.raises(VerificationError, match="same in all 8 iterations") as caught:
         lx.Module.parse(text, trusted=True)
-    assert "accumulate what they write" in str(caught.value)
+    assert "accumulate the values they write" in str(caught.value)
 
 
 @pytest.mark.parametrize("op", ["yield", "set_yield"])

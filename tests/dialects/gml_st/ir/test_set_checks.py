@@ -172,7 +172,7 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
             'expected !gml_st.subset<"8x?">',
         ),
         (tile(of="%x", whole="tensor<64x32xf32>"), 'expected !gml_st.subset<"8x8xf32">'),
-        (tile(of="%i", whole="index"), "index is no set of elements"),
+        (tile(of="%i", whole="index"), "index is not a set of elements"),
         (tile().replace("static_strides", "strides"), "static_strides is missing"),
         (
             tile().replace("static_sizes = array<i64: 8, 8>", "static_sizes = array<ui8: 8, 8>"),
@@ -259,7 +259,7 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         (
             '%h = "gml_st.difference"(%s, %s) : (!gml_st.subset<"64x32">, '
             '!gml_st.subset<"64x32">) -> !gml_st.subset<"?x?">',
-            "the op has 1 result(s)\n  expected 4, two for each dimension",
+            "the op has 1 result\n  expected 4, two for each dimension",
         ),
         # What is materialized.
         (materialized("%x", "tensor<64x30xf32>"), "expected tensor<64x32xf32>"),
@@ -269,7 +269,7 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         (materialized("%i", "index", "%p"), "the source is of type index"),
         (
             materialized("%m", "tensor<64x32xf32>", "%f", '"64x32xf32"'),
-            "a filter of it is no view",
+            "a filter of it is not a view",
         ),
         # Filters.
         (

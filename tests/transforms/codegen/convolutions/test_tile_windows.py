@@ -256,7 +256,9 @@ def test_nothing_beyond_an_operand_is_read(
 
 
 def test_operands_that_lie_apart_and_anywhere() -> None:
-    """Strides that are no shapes', an offset, addresses that are multiples of an element alone."""
+    """Strides that follow from no shape, an offset, addresses that are multiples of an element
+    alone.
+    """
     windows = depthwise(LAYOUTS[0])
     shapes = windows.shapes({"n": 2, "c": 17, "h": 4, "w": 5}, {"h": 2, "w": 3})
     rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]

@@ -144,7 +144,7 @@ def test_truth_values() -> None:
 
 
 def test_rows_of_a_wider_array() -> None:
-    """What lies between the rows is no part of them."""
+    """What lies between the rows is not a part of them."""
     wide = "memref<?x3xf32, strided<[8, 1], offset: ?>>"
     operands = [("%a", wide), ("%o", "memref<3xf32>")]
     body = "%r = arith.addf %out0, %in0 : f32"

@@ -40,7 +40,7 @@ SIZES = [
     (12, 100),
     (64, 9),
 ]
-"""Below, at and above each multiple of a square, and sizes that are no square's."""
+"""Below, at and above each multiple of a square, and sizes that are not those of a square."""
 
 
 def transpose(shape: tuple[int | None, ...], order: tuple[int, ...], element: str) -> str:

@@ -238,7 +238,7 @@ WRONG: dict[str, Wrong] = {
     "a run over two rows": (
         CASES["collapse_shape"][0],
         lambda rule: rule.operand_parts(Tile((3,), (6,))),
-        "a part of the dimensions 0, 1 of tensor.collapse_shape is no run of elements",
+        "a part of the dimensions 0, 1 of tensor.collapse_shape is not a run of elements",
     ),
     "a remainder": (
         GENERIC.format(index="i floordiv 2, j", shape="3x5xf32"),
