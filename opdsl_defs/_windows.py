@@ -24,10 +24,9 @@ from linalg_ext.opdsl import (
     U,
     domain,
     implements,
-    structured_op,
 )
 
-from ._values import cast, mean_weight
+from ._values import cast, declared, mean_weight
 
 
 def convolution(module: str, name: str, source: str | None = None) -> StructuredOp:
@@ -68,10 +67,8 @@ def convolution(module: str, name: str, source: str | None = None) -> Structured
         O[result_at] += shifted_product(I[image_at], IZp, K[kernel_at], KZp)
 
     op = quantized if indices.is_quantized else plain
-    op.__name__ = op.__qualname__ = name
-    op.__module__ = module
-    op.__doc__ = _text_of_convolution(name, indices, source or f"upstream's `linalg.{name}`.")
-    return structured_op(op)
+    words = _text_of_convolution(name, indices, source or f"upstream's `linalg.{name}`.")
+    return declared(op, module, name, words)
 
 
 class _Indices:
@@ -267,10 +264,8 @@ def pooling(module: str, layout: str, kind: str, *, is_upstream: bool = True) ->
             case [extremum]:
                 O[result] = getattr(ReduceFn, f"{extremum}_signed")[inner](cast(I[at]))
 
-    op.__name__ = op.__qualname__ = f"pooling_{layout}_{kind}"
-    op.__module__ = module
-    op.__doc__ = _text_of_pooling(layout, axes, kind, is_upstream)
-    return structured_op(op)
+    words = _text_of_pooling(layout, axes, kind, is_upstream)
+    return declared(op, module, f"pooling_{layout}_{kind}", words)
 
 
 def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool) -> str:

@@ -9,10 +9,9 @@ from linalg_ext.opdsl import (
     TensorDef,
     U,
     domain,
-    structured_op,
 )
 
-from ._values import cast, mean_weight
+from ._values import cast, declared, mean_weight
 
 __all__ = [
     "global_pooling_ncdhw_average",
@@ -60,8 +59,7 @@ def _global_pooling(layout: str, kind: str) -> StructuredOp:
         summary, formula = "Mean", f"+= mean over {over} of {element}"
         dtypes = "I any numbers, cast to those of O, as signed; O any float."
         source = f"AdaptiveAvgPool{len(axes)}d"
-    op.__name__ = op.__qualname__ = f"global_pooling_{layout}_{kind}"
-    op.__doc__ = f"""{summary} of each channel of each {image}, channels \
+    words = f"""{summary} of each channel of each {image}, channels \
 {"last" if layout.endswith("c") else "first"}.
 
     O[n, c] {formula}
@@ -69,7 +67,7 @@ def _global_pooling(layout: str, kind: str) -> StructuredOp:
 Shapes: I ({", ".join(layout.upper())}), O (N, C).
 Dtypes: {dtypes}
 Source: this library; PyTorch's `torch.nn.{source}` to one element."""
-    return structured_op(op)
+    return declared(op, __name__, f"global_pooling_{layout}_{kind}", words)
 
 
 global_pooling_nwc_average = _global_pooling("nwc", "average")

@@ -19,10 +19,9 @@ from linalg_ext.opdsl import (
     TernaryFn,
     U,
     domain,
-    structured_op,
 )
 
-from ._values import length, position
+from ._values import declared, length, position
 from ._windows import (
     attributes_line,
     is_axis,
@@ -68,8 +67,7 @@ def _transposed(name: str) -> StructuredOp:
     rank = len(axes)
     written = [f"{i} * S{i.upper()} + k{i} * D{i.upper()}" if is_axis(i) else i for i in result]
     alike = {1: "", 2: ", OH alike", 3: ", OH and OD alike"}[rank]
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = f"""\
+    words = f"""\
 Transposed {rank}-D convolution, channels {"last" if image.endswith("c") else "first"}: each \
 element spread by the kernel.
 
@@ -83,7 +81,7 @@ OW = (W - 1) * SW + (KW - 1) * DW + 1{alike}: all; the caller cuts off a padding
 Dtypes: I and K are cast to that of O, as signed numbers, before the product.
 {attributes_line(axes)}
 Source: this library; PyTorch's `torch.nn.ConvTranspose{rank}d`."""
-    return structured_op(op)
+    return declared(op, __name__, name, words)
 
 
 def _spread_size(index):
