@@ -48,6 +48,16 @@ def mean_weight(*symbols, type_var=U):
     return UnaryFn.reciprocal(TypeFn.cast_signed(type_var, count))
 
 
+def product(*factors):
+    """The product of numbers in the type of the output."""
+    return reduce(mul, map(cast, factors))
+
+
+def shifted_product(x, x_zero_point, y, y_zero_point):
+    """`(x - x_zero_point) * (y - y_zero_point)` in the type of the output."""
+    return (cast(x) - cast(x_zero_point)) * (cast(y) - cast(y_zero_point))
+
+
 def declared(
     op: Callable[..., object], module: str, name: str, words: str, op_class_name: str | None = None
 ) -> StructuredOp:
