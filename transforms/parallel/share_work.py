@@ -66,6 +66,7 @@ from linalg_ext.transforms.ir_utils.arithmetic import (
     number,
     part_along,
     times,
+    trip_count,
 )
 from linalg_ext.transforms.ir_utils.module_functions import THREADS, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import operations
@@ -296,7 +297,7 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
     most = threads * _partition.SLICES_EACH
     with op.location, ir.InsertionPoint(op):
         lower, upper, steps = (list(map(index, bounds)) for bounds in bounds_of(op))
-        sizes = [_trips(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
+        sizes = [trip_count(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
         total = functools.reduce(arith.muli, sizes)
         if loop.trips is None:
             took = arith.mulf(as_number(total), number(loop.nanoseconds))
@@ -337,15 +338,6 @@ def bounds_of(op: ir.Operation) -> list[Sequence[_Index]]:
         [next(dynamic) if value == _OPEN else value for value in ir.DenseI64ArrayAttr(attribute)]
         for attribute in (op.attributes[name] for name in _FORALL_BOUNDS)
     ]
-
-
-def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
-    """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
-    known = known_trips(lower, upper, step)
-    if known is not None:
-        return index(known)
-    length = arith.maxsi(arith.subi(upper, lower), index(0))
-    return arith.ceildivui(length, step)
 
 
 def _nanoseconds_of_block(block: ir.Block) -> float | None:
