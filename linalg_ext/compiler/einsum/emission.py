@@ -272,13 +272,4 @@ def compile_narrow(
                 func.ReturnOp([result])
             signature = ir.FunctionType.get(types, [result.type])
             function.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return compile_copy(
-            Module.of(module),
-            "einsum",
-            trusted=True,
-            checked=False,
-            opt_level=None,
-            libraries=(),
-            result_dtypes=None,
-            key=key,
-        )
+        return compile_copy(Module.of(module), "einsum", trusted=True, key=key)
