@@ -7,7 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg
 
-from .walking import producer
+from .walking import copied, producer
 
 
 def maps_of(op: Any) -> list[Any]:
@@ -127,9 +127,7 @@ def computed_anew(value: Any, body: Any, replacements: dict[Any, Any]) -> Any:
     op = inside(value, body)
     if op is None:
         return value
-    operands = [computed_anew(operand, body, replacements) for operand in op.operands]
-    clone = op.clone()
-    for number, operand in enumerate(operands):
-        clone.operands[number] = operand
-    replacements.update(zip(op.results, clone.results, strict=True))
+    for operand in op.operands:
+        computed_anew(operand, body, replacements)
+    copied(op, replacements)
     return replacements[value]

@@ -10,7 +10,7 @@ from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
 
 from .arithmetic import index
 from .generics import iterators
-from .walking import replace_operands
+from .walking import copied
 
 
 def as_index(value: Any) -> Any:
@@ -164,9 +164,7 @@ def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
 
     *ops, last = list(block.operations)
     for op in ops:
-        copy = op.operation.clone().operation
-        replace_operands(copy, replacements)
-        replacements.update(zip(op.operation.results, copy.results, strict=True))
+        copied(op.operation, replacements)
     return [replacements.get(value, value) for value in last.operation.operands]
 
 

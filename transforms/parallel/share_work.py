@@ -69,7 +69,7 @@ from linalg_ext.transforms.ir_utils.arithmetic import (
     trip_count,
 )
 from linalg_ext.transforms.ir_utils.module_functions import THREADS, entry_with_status
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import copied_on, operations
 
 from . import _partition
 from ._partition import (
@@ -431,9 +431,7 @@ class _SliceWriter:
                     operands[position] = local[access.buffer]
                 else:
                     operands[position] = self._part(access, loop, first, size, views)
-            clone = step.op.clone()
-            for position, operand in enumerate(operands):
-                clone.operands[position] = operand
+            copied_on(step.op, operands)
         for value in local.values():
             memref.DeallocOp(value)
 
