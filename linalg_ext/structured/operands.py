@@ -81,6 +81,16 @@ def copied_on(op: ir.Operation, operands: Iterable[ir.Value]) -> ir.Operation:
     return clone
 
 
+def copy_regions(op: ir.Operation, new: ir.Operation) -> None:
+    """Fill the empty regions of a new op with copies of those of another op."""
+    # Not with ip=False: it must have a place, or it is freed too late.
+    copy = op.clone(ip=ir.InsertionPoint(new))
+    for old, region in zip(copy.regions, new.regions, strict=True):
+        for block in list(old.blocks):
+            block.append_to(region)
+    copy.erase()
+
+
 @contextmanager
 def erased_on_error(op: ir.Operation, label: str) -> Iterator[None]:
     """Erase an unfinished op where an error interrupts its construction.
