@@ -750,7 +750,7 @@ embedding: _embedding
 
 class _equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Equality of two elements at each place, as booleans."""
+        """Comparison at each place: two elements are equal."""
 
 equal: _equal
 
@@ -936,13 +936,13 @@ global_pooling_nwc_max: _global_pooling_nwc_max
 
 class _greater(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Comparison at each place: one element is greater than the other."""
+        """Comparison at each place: one element is greater than another."""
 
 greater: _greater
 
 class _greater_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Comparison at each place: one element is at least the other."""
+        """Comparison at each place: one element is at least another."""
 
 greater_equal: _greater_equal
 
@@ -1134,13 +1134,13 @@ lerp: _lerp
 
 class _less(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Comparison at each place: one element is less than the other."""
+        """Comparison at each place: one element is less than another."""
 
 less: _less
 
 class _less_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Comparison at each place: one element is at most the other."""
+        """Comparison at each place: one element is at most another."""
 
 less_equal: _less_equal
 
@@ -1362,7 +1362,7 @@ nhwc_to_nchw: _nhwc_to_nchw
 
 class _not_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Inequality of two elements at each place, as booleans."""
+        """Comparison at each place: two elements differ."""
 
 not_equal: _not_equal
 
@@ -2268,7 +2268,7 @@ where_greater: _where_greater
 
 class _where_greater_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, x: Any, y: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """One of two elements, by whether one element is no less than another, at each place."""
+        """One of two elements, by whether one element is at least another, at each place."""
 
 where_greater_equal: _where_greater_equal
 
@@ -2280,7 +2280,7 @@ where_less: _where_less
 
 class _where_less_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, x: Any, y: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """One of two elements, by whether one element is no more than another, at each place."""
+        """One of two elements, by whether one element is at most another, at each place."""
 
 where_less_equal: _where_less_equal
 

@@ -5,7 +5,6 @@ kernels of layout HWCM, and quantized. A window of KH elements starts at every S
 takes every DH-th; likewise for depth and width.
 """
 
-from collections.abc import Sequence
 from textwrap import fill
 
 from linalg_ext.opdsl import (
@@ -14,9 +13,7 @@ from linalg_ext.opdsl import (
     T2,
     ConvolutionOpInterface,
     D,
-    IndexAttrDef,
     ReduceFn,
-    S,
     ScalarDef,
     StructuredOp,
     TensorDef,
@@ -24,10 +21,10 @@ from linalg_ext.opdsl import (
     U,
     domain,
     implements,
-    structured_op,
 )
 
-from ._values import cast, mean_weight
+from ._layouts import attribute, axes_of, is_axis, listed, order_of, symbol
+from ._values import cast, declared, mean_weight, product, shifted_product
 
 
 def convolution(module: str, name: str, source: str | None = None) -> StructuredOp:
@@ -40,38 +37,36 @@ def convolution(module: str, name: str, source: str | None = None) -> Structured
     """
     indices = _Indices(name)
     image, kernel, result = indices.image, indices.kernel, indices.result
-    image_at, kernel_at = tuple(map(_image_index, image)), tuple(map(kernel_index, kernel))
+    image_at, kernel_at = tuple(map(image_index, image)), tuple(map(kernel_index, kernel))
     result_at = tuple(map(result_index, result))
 
     def plain(
-        I=TensorDef(T1, *map(_image_size, image)),
+        I=TensorDef(T1, *map(image_size, image)),
         K=TensorDef(T2, *map(kernel_size, kernel)),
         O=TensorDef(U, *map(result_size, result), output=True),
-        strides=window_attribute("S", indices.axes),
-        dilations=window_attribute("D", indices.axes),
+        strides=attribute("S", indices.axes, 1),
+        dilations=attribute("D", indices.axes, 1),
     ):
         implements(ConvolutionOpInterface)
         domain(*(getattr(D, dim) for dim in indices.domain))
         O[result_at] += product(I[image_at], K[kernel_at])
 
     def quantized(
-        I=TensorDef(T1, *map(_image_size, image)),
+        I=TensorDef(T1, *map(image_size, image)),
         K=TensorDef(T2, *map(kernel_size, kernel)),
         IZp=ScalarDef(I32),
         KZp=ScalarDef(I32),
         O=TensorDef(U, *map(result_size, result), output=True),
-        strides=window_attribute("S", indices.axes),
-        dilations=window_attribute("D", indices.axes),
+        strides=attribute("S", indices.axes, 1),
+        dilations=attribute("D", indices.axes, 1),
     ):
         implements(ConvolutionOpInterface)
         domain(*(getattr(D, dim) for dim in indices.domain))
         O[result_at] += shifted_product(I[image_at], IZp, K[kernel_at], KZp)
 
     op = quantized if indices.is_quantized else plain
-    op.__name__ = op.__qualname__ = name
-    op.__module__ = module
-    op.__doc__ = _text_of_convolution(name, indices, source or f"upstream's `linalg.{name}`.")
-    return structured_op(op)
+    words = _text_of_convolution(name, indices, source or f"upstream's `linalg.{name}`.")
+    return declared(op, module, name, words)
 
 
 class _Indices:
@@ -90,7 +85,7 @@ class _Indices:
         outer = {"f": "fg"} if self.is_grouped else {}
         self.image = [channels.get(letter, letter) for letter in layouts[-2]]
         self.kernel = [{**channels, **outer}.get(letter, letter) for letter in layouts[-1]]
-        self.axes = [index for index in self.image if is_axis(index)]
+        self.axes = axes_of(self.image)
         written = [outer.get("f", "f")]
         if self.is_depthwise:
             written = ["ic", "cm"] if "cm" in self.kernel else ["ic"]
@@ -115,15 +110,7 @@ class _Indices:
         return ["n", *outer, *written, *inner]
 
 
-def is_axis(index: str) -> bool:
-    return index in ("d", "h", "w")
-
-
-def symbol(letter: str, axis: str):
-    return getattr(S, f"{letter}{axis.upper()}")
-
-
-def _image_size(index: str):
+def image_size(index: str):
     if not is_axis(index):
         return symbol("", index)
     return symbol("O", index) * symbol("S", index) + symbol("K", index) * symbol("D", index)
@@ -137,7 +124,7 @@ def result_size(index: str):
     return symbol("O" if is_axis(index) else "", index)
 
 
-def _image_index(index: str):
+def image_index(index: str):
     if not is_axis(index):
         return getattr(D, index)
     outer, inner = getattr(D, f"o{index}"), getattr(D, f"k{index}")
@@ -152,18 +139,12 @@ def result_index(index: str):
     return getattr(D, f"o{index}" if is_axis(index) else index)
 
 
-def listed(place, indices) -> str:
-    return ", ".join(str(place(index)) for index in indices)
-
-
-def window_attribute(letter: str, axes: Sequence[str]) -> IndexAttrDef:
-    """Strides (`S`) or dilations (`D`) along axes."""
-    return IndexAttrDef(*(symbol(letter, axis) for axis in axes), default=[1] * len(axes))
-
-
 def _text_of_convolution(name: str, indices: _Indices, source: str) -> str:
     image = ", ".join(map(str.upper, indices.image))
-    kernel, result = listed(kernel_size, indices.kernel), listed(result_size, indices.result)
+    kernel, result = (
+        listed(map(kernel_size, indices.kernel)),
+        listed(map(result_size, indices.result)),
+    )
     before = "the product."
     if indices.is_quantized:
         before = "the difference; the zero\npoints IZp and KZp are int32 scalars."
@@ -173,7 +154,7 @@ def _text_of_convolution(name: str, indices: _Indices, source: str) -> str:
 {_formula_of_convolution(indices)}
 
 {fill(f"Shapes: I ({image}), K ({kernel}), O ({result}).", 96)}
-{_without_padding(indices.axes)}
+{without_padding(indices.axes)}
 Dtypes: I and K are cast to that of O, as signed numbers, before {before}
 {attributes_line(indices.axes)}
 Source: {source}"""
@@ -188,11 +169,11 @@ def _summary_of_convolution(name: str, indices: _Indices) -> str:
     ]
     title = " ".join(words)
     is_plain = len(words) == 1
-    order = "first" if indices.image[-1] in ("d", "h", "w") else "last"
-    text = f"{title}{' over channels' if is_plain else ''}, channels {order}"
+    order = order_of(indices.image)
+    text = f"{title}{' over channels' if is_plain else ''}, {order}"
     if "cm" in indices.kernel:
         text += ", with a channel multiplier"
-    elif indices.kernel[0] == "f" and order == "last":
+    elif indices.kernel[0] == "f" and order.endswith("last"):
         text += ", output channels of the kernel first"
     elif indices.kernel[:2] == ["fg", "g"]:
         text += ", output channels of the kernel before its groups"
@@ -200,8 +181,11 @@ def _summary_of_convolution(name: str, indices: _Indices) -> str:
 
 
 def _formula_of_convolution(indices: _Indices) -> str:
-    image = listed(_image_index, indices.image)
-    kernel, result = listed(kernel_index, indices.kernel), listed(result_index, indices.result)
+    image = listed(map(image_index, indices.image))
+    kernel, result = (
+        listed(map(kernel_index, indices.kernel)),
+        listed(map(result_index, indices.result)),
+    )
     head = f"    O[{result}] += sum over {', '.join(indices.reduced)} of"
     if indices.is_quantized:
         return f"{head}\n        (I[{image}] - IZp)\n        * (K[{kernel}] - KZp)"
@@ -236,18 +220,18 @@ def pooling(module: str, layout: str, kind: str, *, is_upstream: bool = True) ->
         kind: `"sum"`, `"max"`, `"max_unsigned"`, ..., `"weighted"`, `"average"` or `"squares"`.
         is_upstream: whether upstream has a sum or extremum in this layout, too.
     """
-    axes = [axis for axis in layout if is_axis(axis)]
+    axes = axes_of(layout)
     inner = [kernel_index(axis) for axis in axes]
     sizes = [kernel_size(axis) for axis in axes]
-    at, result = tuple(map(_image_index, layout)), tuple(map(result_index, layout))
+    at, result = tuple(map(image_index, layout)), tuple(map(result_index, layout))
     is_read = kind == "weighted"
 
     def op(
-        I=TensorDef(T1, *map(_image_size, layout)),
+        I=TensorDef(T1, *map(image_size, layout)),
         K=TensorDef(T2, *sizes, index_dims=None if is_read else inner),
         O=TensorDef(U, *map(result_size, layout), output=True),
-        strides=window_attribute("S", axes),
-        dilations=window_attribute("D", axes),
+        strides=attribute("S", axes, 1),
+        dilations=attribute("D", axes, 1),
     ):
         if kind not in ("average", "squares"):
             implements(ConvolutionOpInterface)
@@ -267,25 +251,22 @@ def pooling(module: str, layout: str, kind: str, *, is_upstream: bool = True) ->
             case [extremum]:
                 O[result] = getattr(ReduceFn, f"{extremum}_signed")[inner](cast(I[at]))
 
-    op.__name__ = op.__qualname__ = f"pooling_{layout}_{kind}"
-    op.__module__ = module
-    op.__doc__ = _text_of_pooling(layout, axes, kind, is_upstream)
-    return structured_op(op)
+    words = _text_of_pooling(layout, axes, kind, is_upstream)
+    return declared(op, module, f"pooling_{layout}_{kind}", words)
 
 
 def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool) -> str:
     reduction, _, sign = kind.partition("_")
-    order = "last" if layout.endswith("c") else "first"
     unsigned = ", integers read as unsigned" if sign else ""
     dtypes = "I is cast to that of O, as unsigned numbers." if sign else _DTYPES[reduction]
     parts = [
-        f"{_SUMMARIES[reduction]} of each {len(axes)}-D window, channels {order}{unsigned}.",
+        f"{_SUMMARIES[reduction]} of each {len(axes)}-D window, {order_of(layout)}{unsigned}.",
         _formula_of_pooling(layout, axes, kind),
         *_remarks(layout, axes, kind),
         "\n".join(
             [
                 _shapes(layout, axes, kind),
-                _without_padding(axes, "H and D" if kind == "average" else "D and H"),
+                without_padding(axes, "H and D" if kind == "average" else "D and H"),
                 f"Dtypes: {dtypes}",
                 attributes_line(axes),
                 _source(layout, axes, kind, is_upstream),
@@ -297,7 +278,10 @@ def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool)
 
 def _formula_of_pooling(layout: str, axes: list[str], kind: str) -> str:
     reduction = kind.partition("_")[0]
-    element, result = f"I[{listed(_image_index, layout)}]", f"O[{listed(result_index, layout)}]"
+    element, result = (
+        f"I[{listed(map(image_index, layout))}]",
+        f"O[{listed(map(result_index, layout))}]",
+    )
     over = ", ".join(f"k{a}" for a in axes)
     match reduction:
         case "max" | "min":
@@ -331,7 +315,7 @@ def _remarks(layout: str, axes: list[str], kind: str) -> list[str]:
 
 
 def _shapes(layout: str, axes: list[str], kind: str) -> str:
-    result, window = listed(result_size, layout), listed(kernel_size, axes)
+    result, window = listed(map(result_size, layout)), listed(map(kernel_size, axes))
     if kind == "weighted":
         use = "."
     elif kind == "average" and len(axes) == 3:
@@ -341,7 +325,7 @@ def _shapes(layout: str, axes: list[str], kind: str) -> str:
     return fill(f"Shapes: I ({', '.join(layout.upper())}), O ({result}), K ({window}){use}", 96)
 
 
-def _without_padding(axes: list[str], outer: str = "D and H") -> str:
+def without_padding(axes: list[str], outer: str = "D and H") -> str:
     alike = {1: "", 2: ", H alike", 3: f", {outer} alike"}[len(axes)]
     return f"Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1{alike}."
 
@@ -367,21 +351,3 @@ def _source(layout: str, axes: list[str], kind: str, is_upstream: bool) -> str:
         return f"Source: upstream's `linalg.pooling_{layout}_{kind}`."
     similar = f"`linalg.pooling_nhwc_{kind}`, in another layout or rank"
     return f"Source: this library; as upstream's {similar}."
-
-
-def product(x, y):
-    """`x * y` in the type of the output."""
-    return TypeFn.cast_signed(U, x) * TypeFn.cast_signed(U, y)
-
-
-def shifted_product(x, x_zero_point, y, y_zero_point):
-    """`(x - x_zero_point) * (y - y_zero_point)` in the type of the output."""
-    return (TypeFn.cast_signed(U, x) - TypeFn.cast_signed(U, x_zero_point)) * (
-        TypeFn.cast_signed(U, y) - TypeFn.cast_signed(U, y_zero_point)
-    )
-
-
-HEIGHT, WIDTH = _image_size("h"), _image_size("w")
-AT_H, AT_W = _image_index("h"), _image_index("w")
-STRIDES_1D, STRIDES_2D = window_attribute("S", "w"), window_attribute("S", "hw")
-DILATIONS_1D, DILATIONS_2D = window_attribute("D", "w"), window_attribute("D", "hw")

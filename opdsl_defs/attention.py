@@ -12,12 +12,13 @@ from linalg_ext.opdsl import (
     S,
     ScalarDef,
     TensorDef,
-    TypeFn,
     U,
     domain,
     implements,
     structured_op,
 )
+
+from ._values import cast, product
 
 __all__ = [
     "attention_scores",
@@ -44,9 +45,7 @@ def attention_scores(
     """
     domain(D.b, D.h, D.q, D.k, D.d)
     implements(ContractionOpInterface)
-    O[D.b, D.h, D.q, D.k] += TypeFn.cast_signed(U, query[D.b, D.h, D.q, D.d]) * TypeFn.cast_signed(
-        U, key[D.b, D.h, D.k, D.d]
-    )
+    O[D.b, D.h, D.q, D.k] += product(query[D.b, D.h, D.q, D.d], key[D.b, D.h, D.k, D.d])
 
 
 @structured_op
@@ -66,11 +65,7 @@ def scaled_attention_scores(
     Source: this library; Vaswani et al., NIPS 2017.
     """
     domain(D.b, D.h, D.q, D.k, D.d)
-    O[D.b, D.h, D.q, D.k] += (
-        scale
-        * TypeFn.cast_signed(U, query[D.b, D.h, D.q, D.d])
-        * TypeFn.cast_signed(U, key[D.b, D.h, D.k, D.d])
-    )
+    O[D.b, D.h, D.q, D.k] += scale * cast(query[D.b, D.h, D.q, D.d]) * cast(key[D.b, D.h, D.k, D.d])
 
 
 @structured_op
@@ -89,9 +84,7 @@ def attention_values(
     """
     domain(D.b, D.h, D.q, D.d, D.k)
     implements(ContractionOpInterface)
-    O[D.b, D.h, D.q, D.d] += TypeFn.cast_signed(
-        U, weights[D.b, D.h, D.q, D.k]
-    ) * TypeFn.cast_signed(U, value[D.b, D.h, D.k, D.d])
+    O[D.b, D.h, D.q, D.d] += product(weights[D.b, D.h, D.q, D.k], value[D.b, D.h, D.k, D.d])
 
 
 @structured_op
@@ -110,9 +103,7 @@ def grouped_query_attention_scores(
     """
     domain(D.b, D.h, D.g, D.q, D.k, D.d)
     implements(ContractionOpInterface)
-    O[D.b, D.h, D.g, D.q, D.k] += TypeFn.cast_signed(
-        U, query[D.b, D.h, D.g, D.q, D.d]
-    ) * TypeFn.cast_signed(U, key[D.b, D.h, D.k, D.d])
+    O[D.b, D.h, D.g, D.q, D.k] += product(query[D.b, D.h, D.g, D.q, D.d], key[D.b, D.h, D.k, D.d])
 
 
 @structured_op
@@ -131,6 +122,6 @@ def grouped_query_attention_values(
     """
     domain(D.b, D.h, D.g, D.q, D.d, D.k)
     implements(ContractionOpInterface)
-    O[D.b, D.h, D.g, D.q, D.d] += TypeFn.cast_signed(
-        U, weights[D.b, D.h, D.g, D.q, D.k]
-    ) * TypeFn.cast_signed(U, value[D.b, D.h, D.k, D.d])
+    O[D.b, D.h, D.g, D.q, D.d] += product(
+        weights[D.b, D.h, D.g, D.q, D.k], value[D.b, D.h, D.k, D.d]
+    )

@@ -1,6 +1,12 @@
 """Comparisons of two tensors, element by element, at any rank, and choices by them."""
 
-from linalg_ext.opdsl import I1, T1, T2, BinaryFn, TensorDef, TernaryFn, structured_op
+from collections.abc import Callable
+from typing import Any
+
+from linalg_ext.opdsl import I1, T1, T2, BinaryFn, StructuredOp, TensorDef, TernaryFn
+
+from ._elementwise import FLOATS_AND_INTEGERS, NUMBERS, binary, documentation
+from ._values import declared
 
 __all__ = [
     "equal",
@@ -18,193 +24,56 @@ __all__ = [
 ]
 
 
-@structured_op
-def equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Equality of two elements at each place, as booleans.
+def _comparison(
+    name: str, function: Callable[..., Any], sign: str, condition: str, dtypes: str, of_nan: str
+) -> tuple[StructuredOp, StructuredOp]:
+    """Declare a comparison of two tensors, and the choice between two others by it."""
+    summary = f"Comparison at each place: {condition}."
+    comparison = binary(
+        *(__name__, name, summary, function),
+        formula=f"lhs {sign} rhs",
+        dtypes=dtypes,
+        remark=f"{of_nan[0].upper()}{of_nan[1:]}.",
+        result=I1,
+    )
 
-        O = lhs = rhs
+    def choice(
+        lhs=TensorDef(T1),
+        rhs=TensorDef(T1),
+        x=TensorDef(T2),
+        y=TensorDef(T2),
+        O=TensorDef(T2, output=True),
+    ):
+        O[None] = TernaryFn.select(function(lhs[None], rhs[None]), x[None], y[None])
 
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number, lhs and rhs alike; O boolean: NaN equals nothing.
-    Source: this library; NumPy's `numpy.equal`.
-    """
-    O[None] = BinaryFn.eq(lhs[None], rhs[None])
-
-
-@structured_op
-def not_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Inequality of two elements at each place, as booleans.
-
-        O = lhs != rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number, lhs and rhs alike; O boolean: NaN differs from everything.
-    Source: this library; NumPy's `numpy.not_equal`.
-    """
-    O[None] = BinaryFn.ne(lhs[None], rhs[None])
-
-
-@structured_op
-def less(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Comparison at each place: one element is less than the other.
-
-        O = lhs < rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers, lhs and rhs alike; O boolean: false where either is NaN.
-    Source: this library; NumPy's `numpy.less`.
-    """
-    O[None] = BinaryFn.lt(lhs[None], rhs[None])
+    words = documentation(
+        f"One of two elements, by whether {condition}, at each place.",
+        f"x where lhs {sign} rhs, else y",
+        "any; all alike (nothing is broadcast).",
+        f"lhs and rhs {dtypes}, alike: {of_nan}; x, y and O any, alike.",
+        "this library; NumPy's `numpy.where`",
+    )
+    return comparison, declared(choice, __name__, f"where_{name}", words)
 
 
-@structured_op
-def less_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Comparison at each place: one element is at most the other.
-
-        O = lhs <= rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers, lhs and rhs alike; O boolean: false where either is NaN.
-    Source: this library; NumPy's `numpy.less_equal`.
-    """
-    O[None] = BinaryFn.le(lhs[None], rhs[None])
+equal, where_equal = _comparison(
+    "equal", BinaryFn.eq, "=", "two elements are equal", NUMBERS, "NaN equals nothing"
+)
+not_equal, where_not_equal = _comparison(
+    "not_equal", BinaryFn.ne, "!=", "two elements differ", NUMBERS, "NaN differs from everything"
+)
 
 
-@structured_op
-def greater(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Comparison at each place: one element is greater than the other.
-
-        O = lhs > rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers, lhs and rhs alike; O boolean: false where either is NaN.
-    Source: this library; NumPy's `numpy.greater`.
-    """
-    O[None] = BinaryFn.gt(lhs[None], rhs[None])
+def _order(
+    name: str, function: Callable[..., Any], sign: str, words: str
+) -> tuple[StructuredOp, StructuredOp]:
+    condition = f"one element is {words} another"
+    return _comparison(
+        name, function, sign, condition, FLOATS_AND_INTEGERS, "false where either is NaN"
+    )
 
 
-@structured_op
-def greater_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Comparison at each place: one element is at least the other.
-
-        O = lhs >= rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers, lhs and rhs alike; O boolean: false where either is NaN.
-    Source: this library; NumPy's `numpy.greater_equal`.
-    """
-    O[None] = BinaryFn.ge(lhs[None], rhs[None])
-
-
-@structured_op
-def where_equal(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether two elements are equal, at each place.
-
-        O = x where lhs = rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs any number, alike: NaN equals nothing; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.eq(lhs[None], rhs[None]), x[None], y[None])
-
-
-@structured_op
-def where_not_equal(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether two elements differ, at each place.
-
-        O = x where lhs != rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs any number, alike: NaN differs from everything; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.ne(lhs[None], rhs[None]), x[None], y[None])
-
-
-@structured_op
-def where_less(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether one element is less than another, at each place.
-
-        O = x where lhs < rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs floats or integers, alike: false where either is NaN; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.lt(lhs[None], rhs[None]), x[None], y[None])
-
-
-@structured_op
-def where_less_equal(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether one element is no more than another, at each place.
-
-        O = x where lhs <= rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs floats or integers, alike: false where either is NaN; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.le(lhs[None], rhs[None]), x[None], y[None])
-
-
-@structured_op
-def where_greater(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether one element is greater than another, at each place.
-
-        O = x where lhs > rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs floats or integers, alike: false where either is NaN; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.gt(lhs[None], rhs[None]), x[None], y[None])
-
-
-@structured_op
-def where_greater_equal(
-    lhs=TensorDef(T1),
-    rhs=TensorDef(T1),
-    x=TensorDef(T2),
-    y=TensorDef(T2),
-    O=TensorDef(T2, output=True),
-):
-    """One of two elements, by whether one element is no less than another, at each place.
-
-        O = x where lhs >= rhs, else y
-
-    Shapes: any; all alike (nothing is broadcast).
-    Dtypes: lhs and rhs floats or integers, alike: false where either is NaN; x, y and O any, alike.
-    Source: this library; NumPy's `numpy.where`.
-    """
-    O[None] = TernaryFn.select(BinaryFn.ge(lhs[None], rhs[None]), x[None], y[None])
+less, where_less = _order("less", BinaryFn.lt, "<", "less than")
+less_equal, where_less_equal = _order("less_equal", BinaryFn.le, "<=", "at most")
+greater, where_greater = _order("greater", BinaryFn.gt, ">", "greater than")
+greater_equal, where_greater_equal = _order("greater_equal", BinaryFn.ge, ">=", "at least")

@@ -20,6 +20,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._values import product
+
 __all__ = [
     "batch_matmul",
     "batch_matmul_transpose_a",
@@ -117,9 +119,7 @@ def batch_matmul(
     """
     domain(D.b, D.m, D.n, D.k)
     implements(ContractionOpInterface)
-    C[D.b, D.m, D.n] += TypeFn.cast_signed(U, A[D.b, D.m, D.k]) * TypeFn.cast_signed(
-        U, B[D.b, D.k, D.n]
-    )
+    C[D.b, D.m, D.n] += product(A[D.b, D.m, D.k], B[D.b, D.k, D.n])
 
 
 @structured_op
@@ -138,9 +138,7 @@ def batch_matmul_transpose_a(
     """
     domain(D.b, D.m, D.n, D.k)
     implements(ContractionOpInterface)
-    C[D.b, D.m, D.n] += TypeFn.cast_signed(U, A[D.b, D.k, D.m]) * TypeFn.cast_signed(
-        U, B[D.b, D.k, D.n]
-    )
+    C[D.b, D.m, D.n] += product(A[D.b, D.k, D.m], B[D.b, D.k, D.n])
 
 
 @structured_op
@@ -159,9 +157,7 @@ def batch_matmul_transpose_b(
     """
     domain(D.b, D.m, D.n, D.k)
     implements(ContractionOpInterface)
-    C[D.b, D.m, D.n] += TypeFn.cast_signed(U, A[D.b, D.m, D.k]) * TypeFn.cast_signed(
-        U, B[D.b, D.n, D.k]
-    )
+    C[D.b, D.m, D.n] += product(A[D.b, D.m, D.k], B[D.b, D.n, D.k])
 
 
 @structured_op
@@ -180,7 +176,7 @@ def batch_reduce_matmul(
     """
     domain(D.b, D.m, D.n, D.k)
     implements(ContractionOpInterface)
-    C[D.m, D.n] += TypeFn.cast_signed(U, A[D.b, D.m, D.k]) * TypeFn.cast_signed(U, B[D.b, D.k, D.n])
+    C[D.m, D.n] += product(A[D.b, D.m, D.k], B[D.b, D.k, D.n])
 
 
 @structured_op
@@ -199,7 +195,7 @@ def matvec(
     """
     domain(D.m, D.n)
     implements(ContractionOpInterface)
-    x[D.m] += TypeFn.cast_signed(U, A[D.m, D.n]) * TypeFn.cast_signed(U, y[D.n])
+    x[D.m] += product(A[D.m, D.n], y[D.n])
 
 
 @structured_op
@@ -218,7 +214,7 @@ def vecmat(
     """
     domain(D.n, D.m)
     implements(ContractionOpInterface)
-    x[D.n] += TypeFn.cast_signed(U, y[D.m]) * TypeFn.cast_signed(U, A[D.m, D.n])
+    x[D.n] += product(y[D.m], A[D.m, D.n])
 
 
 @structured_op
@@ -237,7 +233,7 @@ def batch_matvec(
     """
     domain(D.b, D.m, D.k)
     implements(ContractionOpInterface)
-    C[D.b, D.m] += TypeFn.cast_signed(U, A[D.b, D.m, D.k]) * TypeFn.cast_signed(U, B[D.b, D.k])
+    C[D.b, D.m] += product(A[D.b, D.m, D.k], B[D.b, D.k])
 
 
 @structured_op
@@ -256,7 +252,7 @@ def batch_vecmat(
     """
     domain(D.b, D.n, D.k)
     implements(ContractionOpInterface)
-    C[D.b, D.n] += TypeFn.cast_signed(U, A[D.b, D.k]) * TypeFn.cast_signed(U, B[D.b, D.k, D.n])
+    C[D.b, D.n] += product(A[D.b, D.k], B[D.b, D.k, D.n])
 
 
 @structured_op
@@ -270,7 +266,7 @@ def dot(A=TensorDef(T1, S.M), B=TensorDef(T2, S.M), C=TensorDef(U, output=True))
     Source: upstream's `linalg.dot`.
     """
     implements(ContractionOpInterface)
-    C[None] += TypeFn.cast_signed(U, A[D.m]) * TypeFn.cast_signed(U, B[D.m])
+    C[None] += product(A[D.m], B[D.m])
 
 
 @structured_op

@@ -20,7 +20,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import convolution, product
+from ._values import product
+from ._windows import convolution
 
 __all__ = [
     "conv_1d",

@@ -20,6 +20,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._values import cast
+
 __all__ = [
     "cosine_similarity_from_products",
     "hamming_distance",
@@ -33,12 +35,12 @@ __all__ = [
 
 
 def _difference(x, y):
-    return TypeFn.cast_signed(U, x) - TypeFn.cast_signed(U, y)
+    return cast(x) - cast(y)
 
 
 def _absolute_difference(x, y):
     """|x - y|, of unsigned integers too."""
-    x, y = TypeFn.cast_signed(U, x), TypeFn.cast_signed(U, y)
+    x, y = cast(x), cast(y)
     return BinaryFn.max_signed(x, y) - BinaryFn.min_signed(x, y)
 
 

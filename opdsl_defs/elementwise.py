@@ -3,6 +3,8 @@
 Some ops have the names of Python's built-ins, which this file therefore does not use.
 """
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     T1,
     T2,
@@ -16,6 +18,8 @@ from linalg_ext.opdsl import (
     U,
     structured_op,
 )
+
+from ._elementwise import FLOATS_AND_INTEGERS, NUMBERS, UPSTREAM, binary
 
 __all__ = [
     "add",
@@ -36,6 +40,8 @@ __all__ = [
     "squared_difference",
     "sub",
 ]
+
+_binary = partial(binary, __name__, source=UPSTREAM)
 
 
 @structured_op
@@ -58,134 +64,77 @@ def elemwise_binary(
     O[None] = fun(cast(U, lhs[None]), cast(U, rhs[None]))
 
 
-@structured_op
-def add(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Sum of two tensors, element by element.
-
-        O = lhs + rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number; lhs, rhs and O alike. Integers wrap around; on booleans it is `or`.
-    Source: upstream's `linalg.add`.
-    """
-    O[None] = BinaryFn.add(lhs[None], rhs[None])
-
-
-@structured_op
-def sub(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Difference of two tensors, element by element.
-
-        O = lhs - rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number; lhs, rhs and O alike, integers wrap around.
-    Source: upstream's `linalg.sub`.
-    """
-    O[None] = BinaryFn.sub(lhs[None], rhs[None])
-
-
-@structured_op
-def mul(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Product of two tensors, element by element.
-
-        O = lhs * rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number; lhs, rhs and O alike. Integers wrap around; on booleans it is `and`.
-    Source: upstream's `linalg.mul`.
-    """
-    O[None] = BinaryFn.mul(lhs[None], rhs[None])
-
-
-@structured_op
-def div(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Quotient of two tensors, element by element, integers as signed.
-
-        O = lhs / rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any number; lhs, rhs and O alike. Integers are divided towards zero.
-    Source: upstream's `linalg.div`.
-    """
-    O[None] = BinaryFn.div(lhs[None], rhs[None])
-
-
-@structured_op
-def div_unsigned(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Quotient of two tensors of unsigned integers, element by element.
-
-        O = lhs / rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: integers, whose bits are read as unsigned; lhs, rhs and O alike.
-    Source: upstream's `linalg.div_unsigned`.
-    """
-    O[None] = BinaryFn.div_unsigned(lhs[None], rhs[None])
-
-
-@structured_op
-def max(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The larger of two elements, at each place, integers as signed.
-
-        O = the larger of lhs and rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers; lhs, rhs and O alike. NaN where either is NaN.
-    Source: upstream's `linalg.max`.
-    """
-    O[None] = BinaryFn.max_signed(lhs[None], rhs[None])
-
-
-@structured_op
-def min(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The smaller of two elements, at each place, integers as signed.
-
-        O = the smaller of lhs and rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers; lhs, rhs and O alike. NaN where either is NaN.
-    Source: upstream's `linalg.min`.
-    """
-    O[None] = BinaryFn.min_signed(lhs[None], rhs[None])
-
-
-@structured_op
-def max_unsigned(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The larger of two unsigned integers, at each place.
-
-        O = the larger of lhs and rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: integers, whose bits are read as unsigned; lhs, rhs and O alike.
-    Source: this library; upstream has the function, `BinaryFn.max_unsigned`, but no such op.
-    """
-    O[None] = BinaryFn.max_unsigned(lhs[None], rhs[None])
-
-
-@structured_op
-def min_unsigned(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The smaller of two unsigned integers, at each place.
-
-        O = the smaller of lhs and rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: integers, whose bits are read as unsigned; lhs, rhs and O alike.
-    Source: this library; upstream has the function, `BinaryFn.min_unsigned`, but no such op.
-    """
-    O[None] = BinaryFn.min_unsigned(lhs[None], rhs[None])
-
-
-@structured_op(op_class_name="PowFOp")
-def powf(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Each element of lhs to the power of that of rhs.
-
-        O = lhs ** rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any float; lhs, rhs and O alike. `square` is quicker for rhs = 2.
-    Source: upstream's `linalg.powf`.
-    """
-    O[None] = BinaryFn.powf(lhs[None], rhs[None])
+add = _binary(
+    "add",
+    "Sum of two tensors, element by element.",
+    formula="lhs + rhs",
+    dtypes=NUMBERS,
+    remark="Integers wrap around; on booleans it is `or`.",
+)
+sub = _binary(
+    "sub",
+    "Difference of two tensors, element by element.",
+    formula="lhs - rhs",
+    dtypes=NUMBERS,
+    remark="Integers wrap around.",
+)
+mul = _binary(
+    "mul",
+    "Product of two tensors, element by element.",
+    formula="lhs * rhs",
+    dtypes=NUMBERS,
+    remark="Integers wrap around; on booleans it is `and`.",
+)
+div = _binary(
+    "div",
+    "Quotient of two tensors, element by element, integers as signed.",
+    formula="lhs / rhs",
+    dtypes=NUMBERS,
+    remark="Integers are divided towards zero.",
+)
+div_unsigned = _binary(
+    "div_unsigned",
+    "Quotient of two tensors of unsigned integers, element by element.",
+    formula="lhs / rhs",
+    dtypes="integers, whose bits are read as unsigned",
+)
+max = _binary(
+    "max",
+    "The larger of two elements, at each place, integers as signed.",
+    BinaryFn.max_signed,
+    formula="the larger of lhs and rhs",
+    dtypes=FLOATS_AND_INTEGERS,
+    remark="NaN where either is NaN.",
+)
+min = _binary(
+    "min",
+    "The smaller of two elements, at each place, integers as signed.",
+    BinaryFn.min_signed,
+    formula="the smaller of lhs and rhs",
+    dtypes=FLOATS_AND_INTEGERS,
+    remark="NaN where either is NaN.",
+)
+max_unsigned = _binary(
+    "max_unsigned",
+    "The larger of two unsigned integers, at each place.",
+    formula="the larger of lhs and rhs",
+    dtypes="integers, whose bits are read as unsigned",
+    source="this library; upstream has the function, `BinaryFn.max_unsigned`, but no such op",
+)
+min_unsigned = _binary(
+    "min_unsigned",
+    "The smaller of two unsigned integers, at each place.",
+    formula="the smaller of lhs and rhs",
+    dtypes="integers, whose bits are read as unsigned",
+    source="this library; upstream has the function, `BinaryFn.min_unsigned`, but no such op",
+)
+powf = _binary(
+    "powf",
+    "Each element of lhs to the power of that of rhs.",
+    formula="lhs ** rhs",
+    remark="`square` is quicker for rhs = 2.",
+    op_class_name="PowFOp",
+)
 
 
 @structured_op

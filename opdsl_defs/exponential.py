@@ -1,5 +1,7 @@
 """Exponentials, logarithms and roots, element by element, at any rank; see also unary.py."""
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     T1,
     BinaryFn,
@@ -8,6 +10,8 @@ from linalg_ext.opdsl import (
     UnaryFn,
     structured_op,
 )
+
+from ._elementwise import FLOATS_AND_COMPLEX, unary
 
 __all__ = [
     "cbrt",
@@ -21,83 +25,41 @@ __all__ = [
     "xlogy",
 ]
 
-
-@structured_op
-def exp2(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Two to the power of each element.
-
-        O = 2 ** I
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: this library; NumPy's `numpy.exp2`.
-    """
-    O[None] = UnaryFn.exp2(I[None])
+_unary = partial(unary, __name__)
 
 
-@structured_op
-def expm1(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Exponential of each element less one, exact near zero.
-
-        O = exp(I) - 1
-
-    Shapes: any; I and O alike.
-    Dtypes: any float or complex number; I and O alike.
-    Source: this library; NumPy's `numpy.expm1`.
-    """
-    O[None] = UnaryFn.expm1(I[None])
-
-
-@structured_op
-def log1p(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Natural logarithm of one plus each element, exact near zero.
-
-        O = log(1 + I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float or complex number; I and O alike. Floats below -1 give NaN.
-    Source: this library; NumPy's `numpy.log1p`.
-    """
-    O[None] = UnaryFn.log1p(I[None])
-
-
-@structured_op
-def log2(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Logarithm of each element to base two.
-
-        O = log2(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float or complex number; I and O alike. Negative floats give NaN.
-    Source: this library; NumPy's `numpy.log2`.
-    """
-    O[None] = UnaryFn.log2(I[None])
-
-
-@structured_op
-def log10(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Logarithm of each element to base ten.
-
-        O = log10(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float or complex number; I and O alike. Negative floats give NaN.
-    Source: this library; NumPy's `numpy.log10`.
-    """
-    O[None] = UnaryFn.log10(I[None])
-
-
-@structured_op
-def cbrt(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Cube root of each element.
-
-        O = the number whose cube is I
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. That of a negative number is negative.
-    Source: this library; NumPy's `numpy.cbrt`.
-    """
-    O[None] = UnaryFn.cbrt(I[None])
+exp2 = _unary("exp2", "Two to the power of each element.", formula="2 ** I")
+expm1 = _unary(
+    "expm1",
+    "Exponential of each element less one, exact near zero.",
+    formula="exp(I) - 1",
+    dtypes=FLOATS_AND_COMPLEX,
+)
+log1p = _unary(
+    "log1p",
+    "Natural logarithm of one plus each element, exact near zero.",
+    formula="log(1 + I)",
+    dtypes=FLOATS_AND_COMPLEX,
+    remark="Floats below -1 give NaN.",
+)
+log2 = _unary(
+    "log2",
+    "Logarithm of each element to base two.",
+    dtypes=FLOATS_AND_COMPLEX,
+    remark="Negative floats give NaN.",
+)
+log10 = _unary(
+    "log10",
+    "Logarithm of each element to base ten.",
+    dtypes=FLOATS_AND_COMPLEX,
+    remark="Negative floats give NaN.",
+)
+cbrt = _unary(
+    "cbrt",
+    "Cube root of each element.",
+    formula="the number whose cube is I",
+    remark="That of a negative number is negative.",
+)
 
 
 @structured_op

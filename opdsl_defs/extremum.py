@@ -1,11 +1,15 @@
 """The largest and smallest elements of rows and columns, and where they stand."""
 
+from collections.abc import Callable
+from typing import Any
+
 from linalg_ext.opdsl import (
     I64,
     BinaryFn,
     D,
     ReduceFn,
     S,
+    StructuredOp,
     T,
     TensorDef,
     TernaryFn,
@@ -14,6 +18,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._lines import COLUMN, ROW, Line
 from ._values import is_nan, position
 
 __all__ = [
@@ -27,136 +32,70 @@ __all__ = [
 ]
 
 
-@structured_op
-def row_argmax(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.M, output=True),
-    place=TensorDef(I64, S.M, output=True),
-):
-    """The largest element of each row, and the first place where it stands.
+def _argument(
+    name: str, word: str, is_less: Callable[[Any, Any], Any], function: Any
+) -> tuple[StructuredOp, StructuredOp]:
+    """Declare the extrema of rows, and of columns, with their places."""
 
-        O[m] = the maximum over n of A[m, n]
-        place[m] = the least n where it is A[m, n]
+    def of(line: Line) -> StructuredOp:
+        number, along = line.dims
 
-    The first NaN of a row, if it has one, counts as its largest element, as in NumPy.
+        def op(
+            A=TensorDef(T, S.M, S.N),
+            O=TensorDef(T, line.count, output=True),
+            place=TensorDef(I64, line.count, output=True),
+        ):
+            domain(number, along)
+            x, best = A[D.m, D.n], O[number]
+            is_better = is_less(best, x) | (is_nan(x) & ~is_nan(best))
+            O[number] = fold[along](TernaryFn.select(is_better, x, best), init=function)
+            place[number] = fold[along](
+                TernaryFn.select(is_better, position(along), place[number]), init=0
+            )
 
-    Shapes: A (M, N), O and place (M); place is 0 for a row without elements.
-    Dtypes: A and O floats or integers, alike; place int64.
-    Source: this library; NumPy's `numpy.argmax`, axis 1.
-    """
-    domain(D.m, D.n)
-    is_better = (A[D.m, D.n] > O[D.m]) | (is_nan(A[D.m, D.n]) & ~is_nan(O[D.m]))
-    O[D.m] = fold[D.n](TernaryFn.select(is_better, A[D.m, D.n], O[D.m]), init=ReduceFn.max)
-    place[D.m] = fold[D.n](TernaryFn.select(is_better, position(D.n), place[D.m]), init=0)
+        words = f"""\
+The {word} element of each {{line}}, and the first place where it stands.
 
+    O[{{i}}] = the {name[3:]}imum over {{k}} of A[m, n]
+    place[{{i}}] = the least {{k}} where it is A[m, n]
 
-@structured_op
-def row_argmin(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.M, output=True),
-    place=TensorDef(I64, S.M, output=True),
-):
-    """The smallest element of each row, and the first place where it stands.
+The first NaN of a {{line}}, if it has one, counts as its {word} element, as in NumPy.
 
-        O[m] = the minimum over n of A[m, n]
-        place[m] = the least n where it is A[m, n]
+Shapes: A (M, N), O and place ({{I}}); place is 0 for a {{line}} without elements.
+Dtypes: A and O floats or integers, alike; place int64.
+Source: this library; NumPy's `numpy.{name}`, axis {{axis}}."""
+        return line.declared(op, __name__, name, words)
 
-    The first NaN of a row, if it has one, counts as its smallest element, as in NumPy.
-
-    Shapes: A (M, N), O and place (M); place is 0 for a row without elements.
-    Dtypes: A and O floats or integers, alike; place int64.
-    Source: this library; NumPy's `numpy.argmin`, axis 1.
-    """
-    domain(D.m, D.n)
-    is_better = (A[D.m, D.n] < O[D.m]) | (is_nan(A[D.m, D.n]) & ~is_nan(O[D.m]))
-    O[D.m] = fold[D.n](TernaryFn.select(is_better, A[D.m, D.n], O[D.m]), init=ReduceFn.min)
-    place[D.m] = fold[D.n](TernaryFn.select(is_better, position(D.n), place[D.m]), init=0)
+    return of(ROW), of(COLUMN)
 
 
-@structured_op
-def column_argmax(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.N, output=True),
-    place=TensorDef(I64, S.N, output=True),
-):
-    """The largest element of each column, and the first place where it stands.
+def _min_max(line: Line) -> StructuredOp:
+    number, along = line.dims
 
-        O[n] = the maximum over m of A[m, n]
-        place[n] = the least m where it is A[m, n]
+    def op(
+        A=TensorDef(T, S.M, S.N),
+        O=TensorDef(T, line.count, output=True),
+        largest=TensorDef(T, line.count, output=True),
+    ):
+        domain(number, along)
+        O[number] = ReduceFn.min[along](A[D.m, D.n])
+        largest[number] = ReduceFn.max[along](A[D.m, D.n])
 
-    The first NaN of a column, if it has one, counts as its largest element, as in NumPy.
+    words = """\
+The smallest and the largest element of each {line}, in one pass.
 
-    Shapes: A (M, N), O and place (N); place is 0 for a column without elements.
-    Dtypes: A and O floats or integers, alike; place int64.
-    Source: this library; NumPy's `numpy.argmax`, axis 0.
-    """
-    domain(D.n, D.m)
-    is_better = (A[D.m, D.n] > O[D.n]) | (is_nan(A[D.m, D.n]) & ~is_nan(O[D.n]))
-    O[D.n] = fold[D.m](TernaryFn.select(is_better, A[D.m, D.n], O[D.n]), init=ReduceFn.max)
-    place[D.n] = fold[D.m](TernaryFn.select(is_better, position(D.m), place[D.n]), init=0)
+    O[{i}] = the minimum of O[{i}] and, over {k}, A[m, n]
+    largest[{i}] = the maximum of largest[{i}] and, over {k}, A[m, n]
 
-
-@structured_op
-def column_argmin(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.N, output=True),
-    place=TensorDef(I64, S.N, output=True),
-):
-    """The smallest element of each column, and the first place where it stands.
-
-        O[n] = the minimum over m of A[m, n]
-        place[n] = the least m where it is A[m, n]
-
-    The first NaN of a column, if it has one, counts as its smallest element, as in NumPy.
-
-    Shapes: A (M, N), O and place (N); place is 0 for a column without elements.
-    Dtypes: A and O floats or integers, alike; place int64.
-    Source: this library; NumPy's `numpy.argmin`, axis 0.
-    """
-    domain(D.n, D.m)
-    is_better = (A[D.m, D.n] < O[D.n]) | (is_nan(A[D.m, D.n]) & ~is_nan(O[D.n]))
-    O[D.n] = fold[D.m](TernaryFn.select(is_better, A[D.m, D.n], O[D.n]), init=ReduceFn.min)
-    place[D.n] = fold[D.m](TernaryFn.select(is_better, position(D.m), place[D.n]), init=0)
+Shapes: A (M, N), O and largest ({I}).
+Dtypes: floats and integers; all alike. A NaN makes both NaN.
+Source: this library; NumPy's `numpy.min` and `numpy.max`, axis {axis}."""
+    return line.declared(op, __name__, "min_max", words)
 
 
-@structured_op
-def row_min_max(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.M, output=True),
-    largest=TensorDef(T, S.M, output=True),
-):
-    """The smallest and the largest element of each row, in one pass.
-
-        O[m] = the minimum of O[m] and, over n, A[m, n]
-        largest[m] = the maximum of largest[m] and, over n, A[m, n]
-
-    Shapes: A (M, N), O and largest (M).
-    Dtypes: floats and integers; all alike. A NaN makes both NaN.
-    Source: this library; NumPy's `numpy.min` and `numpy.max`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.min[D.n](A[D.m, D.n])
-    largest[D.m] = ReduceFn.max[D.n](A[D.m, D.n])
-
-
-@structured_op
-def column_min_max(
-    A=TensorDef(T, S.M, S.N),
-    O=TensorDef(T, S.N, output=True),
-    largest=TensorDef(T, S.N, output=True),
-):
-    """The smallest and the largest element of each column, in one pass.
-
-        O[n] = the minimum of O[n] and, over m, A[m, n]
-        largest[n] = the maximum of largest[n] and, over m, A[m, n]
-
-    Shapes: A (M, N), O and largest (N).
-    Dtypes: floats and integers; all alike. A NaN makes both NaN.
-    Source: this library; NumPy's `numpy.min` and `numpy.max`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.min[D.m](A[D.m, D.n])
-    largest[D.n] = ReduceFn.max[D.m](A[D.m, D.n])
+row_argmax, column_argmax = _argument("argmax", "largest", lambda x, y: y > x, ReduceFn.max)
+row_argmin, column_argmin = _argument("argmin", "smallest", lambda x, y: y < x, ReduceFn.min)
+row_min_max, column_min_max = _min_max(ROW), _min_max(COLUMN)
 
 
 @structured_op

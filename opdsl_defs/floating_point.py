@@ -1,5 +1,7 @@
 """Tests and pieces of floating-point numbers, element by element, at any rank."""
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     I1,
     T1,
@@ -11,6 +13,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._elementwise import FLOATS_AND_INTEGERS, binary
 from ._values import is_nan
 
 __all__ = [
@@ -25,6 +28,8 @@ __all__ = [
     "isnan",
     "replace_nan",
 ]
+
+_binary = partial(binary, __name__)
 
 
 @structured_op
@@ -102,31 +107,20 @@ def isclose(
     O[None] = BinaryFn.eq(x, y) | is_near
 
 
-@structured_op
-def fmod(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Remainder of a division, with the sign of the dividend, at each place.
-
-        O = lhs - trunc(lhs / rhs) * rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: floats and integers; lhs, rhs and O alike.
-    A float modulo 0 is NaN.
-    Source: this library; NumPy's `numpy.fmod`.
-    """
-    O[None] = BinaryFn.rem(lhs[None], rhs[None])
-
-
-@structured_op
-def copysign(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Magnitude of one element with the sign of another, at each place.
-
-        O = |lhs| with the sign of rhs
-
-    Shapes: any; lhs, rhs and O alike (nothing is broadcast).
-    Dtypes: any float; lhs, rhs and O alike. The sign of a zero counts.
-    Source: this library; NumPy's `numpy.copysign`.
-    """
-    O[None] = BinaryFn.copysign(lhs[None], rhs[None])
+fmod = _binary(
+    "fmod",
+    "Remainder of a division, with the sign of the dividend, at each place.",
+    BinaryFn.rem,
+    formula="lhs - trunc(lhs / rhs) * rhs",
+    dtypes=FLOATS_AND_INTEGERS,
+    remark="A float modulo 0 is NaN.",
+)
+copysign = _binary(
+    "copysign",
+    "Magnitude of one element with the sign of another, at each place.",
+    formula="|lhs| with the sign of rhs",
+    remark="The sign of a zero counts.",
+)
 
 
 @structured_op

@@ -9,10 +9,10 @@ from linalg_ext.opdsl import (
     TensorDef,
     U,
     domain,
-    structured_op,
 )
 
-from ._values import cast, mean_weight
+from ._layouts import axes_of, dims, order_of, sizes
+from ._values import cast, declared, mean_weight
 
 __all__ = [
     "global_pooling_ncdhw_average",
@@ -32,20 +32,14 @@ __all__ = [
 
 def _global_pooling(layout: str, kind: str) -> StructuredOp:
     """Declare `global_pooling_LAYOUT_KIND`: a mean (`"average"`), or `"max"`."""
-    axes = [axis for axis in layout if axis not in "nc"]
-    dims = [getattr(D, axis) for axis in axes]
-    sizes = [getattr(S, axis.upper()) for axis in axes]
-    at = tuple(getattr(D, axis) for axis in layout)
+    axes = axes_of(layout)
 
-    def op(
-        I=TensorDef(T1, *(getattr(S, axis.upper()) for axis in layout)),
-        O=TensorDef(U, S.N, S.C, output=True),
-    ):
-        domain(D.n, D.c, *dims)
+    def op(I=TensorDef(T1, *sizes(layout)), O=TensorDef(U, S.N, S.C, output=True)):
+        domain(D.n, D.c, *dims(axes))
         if kind == "max":
-            O[D.n, D.c] = ReduceFn.max_signed[dims](cast(I[at]))
+            O[D.n, D.c] = ReduceFn.max_signed[dims(axes)](cast(I[dims(layout)]))
         else:
-            O[D.n, D.c] += cast(I[at]) * mean_weight(*sizes)
+            O[D.n, D.c] += cast(I[dims(layout)]) * mean_weight(*sizes(axes))
 
     element, over = f"I[{', '.join(layout)}]", ", ".join(axes)
     image = {1: "sequence", 2: "image", 3: "volume"}[len(axes)]
@@ -60,16 +54,14 @@ def _global_pooling(layout: str, kind: str) -> StructuredOp:
         summary, formula = "Mean", f"+= mean over {over} of {element}"
         dtypes = "I any numbers, cast to those of O, as signed; O any float."
         source = f"AdaptiveAvgPool{len(axes)}d"
-    op.__name__ = op.__qualname__ = f"global_pooling_{layout}_{kind}"
-    op.__doc__ = f"""{summary} of each channel of each {image}, channels \
-{"last" if layout.endswith("c") else "first"}.
+    words = f"""{summary} of each channel of each {image}, {order_of(layout)}.
 
     O[n, c] {formula}
 
 Shapes: I ({", ".join(layout.upper())}), O (N, C).
 Dtypes: {dtypes}
 Source: this library; PyTorch's `torch.nn.{source}` to one element."""
-    return structured_op(op)
+    return declared(op, __name__, f"global_pooling_{layout}_{kind}", words)
 
 
 global_pooling_nwc_average = _global_pooling("nwc", "average")

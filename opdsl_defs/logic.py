@@ -1,7 +1,10 @@
 """Logic and bits: element by element at any rank, and over the rows and columns of a matrix."""
 
-from linalg_ext.opdsl import I1, I64, T1, D, ReduceFn, S, TensorDef, TypeFn, domain, structured_op
+from functools import partial
 
+from linalg_ext.opdsl import I1, I64, T1, ReduceFn, TensorDef, TypeFn, structured_op
+
+from ._lines import reduction
 from ._values import truth
 
 __all__ = [
@@ -126,85 +129,38 @@ def bitwise_not(I=TensorDef(T1), O=TensorDef(T1, output=True)):
     O[None] = ~I[None]
 
 
-@structured_op
-def row_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
-    """Logical or of each row: any element is other than zero.
+_reduction = partial(reduction, __name__)
+_TRUTHS = "A any number or booleans; O boolean. NaN is other than zero."
 
-        O[m] = O[m] or, for some n, A[m, n] != 0
-
-    Shapes: A (M, N), O (M); without an O given, false for no element.
-    Dtypes: A any number or booleans; O boolean. NaN is other than zero.
-    Source: this library; NumPy's `numpy.any`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.or_[D.n](truth(A[D.m, D.n]))
-
-
-@structured_op
-def column_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.N, output=True)):
-    """Logical or of each column: any element is other than zero.
-
-        O[n] = O[n] or, for some m, A[m, n] != 0
-
-    Shapes: A (M, N), O (N); without an O given, false for no element.
-    Dtypes: A any number or booleans; O boolean. NaN is other than zero.
-    Source: this library; NumPy's `numpy.any`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.or_[D.m](truth(A[D.m, D.n]))
-
-
-@structured_op
-def row_all(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
-    """Logical and of each row: every element is other than zero.
-
-        O[m] = O[m] and, for all n, A[m, n] != 0
-
-    Shapes: A (M, N), O (M); without an O given, true for no element.
-    Dtypes: A any number or booleans; O boolean. NaN is other than zero.
-    Source: this library; NumPy's `numpy.all`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.and_[D.n](truth(A[D.m, D.n]))
-
-
-@structured_op
-def column_all(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.N, output=True)):
-    """Logical and of each column: every element is other than zero.
-
-        O[n] = O[n] and, for all m, A[m, n] != 0
-
-    Shapes: A (M, N), O (N); without an O given, true for no element.
-    Dtypes: A any number or booleans; O boolean. NaN is other than zero.
-    Source: this library; NumPy's `numpy.all`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.and_[D.m](truth(A[D.m, D.n]))
-
-
-@structured_op
-def row_count_nonzero(A=TensorDef(T1, S.M, S.N), O=TensorDef(I64, S.M, output=True)):
-    """Number of the elements of each row that are not zero, added to O.
-
-        O[m] += sum over n of 1 where A[m, n] != 0, else 0
-
-    Shapes: A (M, N), O (M).
-    Dtypes: A any number or booleans; O int64. NaN is other than zero.
-    Source: this library; NumPy's `numpy.count_nonzero`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] += TypeFn.cast_unsigned(I64, truth(A[D.m, D.n]))
-
-
-@structured_op
-def column_count_nonzero(A=TensorDef(T1, S.M, S.N), O=TensorDef(I64, S.N, output=True)):
-    """Number of the elements of each column that are not zero, added to O.
-
-        O[n] += sum over m of 1 where A[m, n] != 0, else 0
-
-    Shapes: A (M, N), O (N).
-    Dtypes: A any number or booleans; O int64. NaN is other than zero.
-    Source: this library; NumPy's `numpy.count_nonzero`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] += TypeFn.cast_unsigned(I64, truth(A[D.m, D.n]))
+row_any, column_any = _reduction(
+    "any",
+    "Logical or of each {line}: any element is other than zero.",
+    "= O[{i}] or, for some {k}, A[m, n] != 0",
+    ReduceFn.or_,
+    lambda x, line: truth(x),
+    dtypes=_TRUTHS,
+    numpy="any",
+    result=I1,
+    empty="; without an O given, false for no element",
+)
+row_all, column_all = _reduction(
+    "all",
+    "Logical and of each {line}: every element is other than zero.",
+    "= O[{i}] and, for all {k}, A[m, n] != 0",
+    ReduceFn.and_,
+    lambda x, line: truth(x),
+    dtypes=_TRUTHS,
+    numpy="all",
+    result=I1,
+    empty="; without an O given, true for no element",
+)
+row_count_nonzero, column_count_nonzero = _reduction(
+    "count_nonzero",
+    "Number of the elements of each {line} that are not zero, added to O.",
+    "+= sum over {k} of 1 where A[m, n] != 0, else 0",
+    ReduceFn.add,
+    lambda x, line: TypeFn.cast_unsigned(I64, truth(x)),
+    dtypes="A any number or booleans; O int64. NaN is other than zero.",
+    numpy="count_nonzero",
+    result=I64,
+)

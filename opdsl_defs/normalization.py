@@ -17,15 +17,16 @@ from linalg_ext.opdsl import (
     ReduceFn,
     S,
     ScalarDef,
+    StructuredOp,
     TensorDef,
-    TypeFn,
     U,
     UnaryFn,
     domain,
     structured_op,
 )
 
-from ._values import cast, mean_weight
+from ._layouts import dims, listed, order_of, sizes
+from ._values import cast, declared, mean_weight
 
 __all__ = [
     "batch_normalize_nchw",
@@ -101,7 +102,7 @@ def row_sum_of_exponentials(
     Source: this library; the sum of a softmax, whose logarithm serves `log_softmax_normalize`.
     """
     domain(D.m, D.n)
-    O[D.m] += TypeFn.cast_signed(U, UnaryFn.exp(X[D.m, D.n] - maximum[D.m]))
+    O[D.m] += cast(UnaryFn.exp(X[D.m, D.n] - maximum[D.m]))
 
 
 @structured_op
@@ -156,7 +157,7 @@ def row_sum_of_squared_deviations(
     Source: this library; NumPy's `numpy.var`, axis 1, times N.
     """
     domain(D.m, D.n)
-    deviation = TypeFn.cast_signed(U, X[D.m, D.n]) - mean[D.m]
+    deviation = cast(X[D.m, D.n]) - mean[D.m]
     O[D.m] += deviation * deviation
 
 
@@ -203,52 +204,74 @@ def rms_normalize(
     O[D.m, D.n] = X[D.m, D.n] * UnaryFn.rsqrt(mean_square[D.m] + epsilon) * weight[D.n]
 
 
-@structured_op
-def batch_normalize_nchw(
-    X=TensorDef(T1, S.N, S.C, S.H, S.W),
-    mean=TensorDef(T1, S.C),
-    variance=TensorDef(T1, S.C),
-    weight=TensorDef(T1, S.C),
-    bias=TensorDef(T1, S.C),
-    epsilon=ScalarDef(T1),
-    O=TensorDef(T1, S.N, S.C, S.H, S.W, output=True),
-):
-    """Batch normalization of images, channels first, from known means and variances.
+def _batch_normalize(layout: str) -> StructuredOp:
+    at = dims(layout)
 
-        O[n, c, h, w] = (X[n, c, h, w] - mean[c]) / sqrt(variance[c] + epsilon) * weight[c]
-            + bias[c]
+    def op(
+        X=TensorDef(T1, *sizes(layout)),
+        mean=TensorDef(T1, S.C),
+        variance=TensorDef(T1, S.C),
+        weight=TensorDef(T1, S.C),
+        bias=TensorDef(T1, S.C),
+        epsilon=ScalarDef(T1),
+        O=TensorDef(T1, *sizes(layout), output=True),
+    ):
+        domain(*at)
+        scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
+        O[at] = (X[at] - mean[D.c]) * scale * weight[D.c] + bias[D.c]
 
-    Shapes: X and O (N, C, H, W), epsilon a scalar, the rest (C).
-    Dtypes: any float; all alike.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as at inference.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
-    O[D.n, D.c, D.h, D.w] = (X[D.n, D.c, D.h, D.w] - mean[D.c]) * scale * weight[D.c] + bias[D.c]
+    words = f"""\
+Batch normalization of images, {order_of(layout)}, from known means and variances.
+
+    O[{listed(at)}] = (X[{listed(at)}] - mean[c]) / sqrt(variance[c] + epsilon) * weight[c]
+        + bias[c]
+
+Shapes: X and O ({listed(sizes(layout))}), epsilon a scalar, the rest (C).
+Dtypes: any float; all alike.
+Source: this library; Ioffe and Szegedy, ICML 2015, as at inference."""
+    return declared(op, __name__, f"batch_normalize_{layout}", words)
 
 
-@structured_op
-def batch_normalize_nhwc(
-    X=TensorDef(T1, S.N, S.H, S.W, S.C),
-    mean=TensorDef(T1, S.C),
-    variance=TensorDef(T1, S.C),
-    weight=TensorDef(T1, S.C),
-    bias=TensorDef(T1, S.C),
-    epsilon=ScalarDef(T1),
-    O=TensorDef(T1, S.N, S.H, S.W, S.C, output=True),
-):
-    """Batch normalization of images, channels last, from known means and variances.
+def _channel_mean(layout: str) -> StructuredOp:
+    def op(X=TensorDef(T1, *sizes(layout)), O=TensorDef(U, S.C, output=True)):
+        domain(D.c, D.n, D.h, D.w)
+        O[D.c] += cast(X[dims(layout)]) * mean_weight(S.N, S.H, S.W)
 
-        O[n, h, w, c] = (X[n, h, w, c] - mean[c]) / sqrt(variance[c] + epsilon) * weight[c]
-            + bias[c]
+    words = f"""\
+Mean of each channel over all images, {order_of(layout)}, added to O.
 
-    Shapes: X and O (N, H, W, C), epsilon a scalar, the rest (C).
-    Dtypes: any float; all alike.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as at inference.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
-    O[D.n, D.h, D.w, D.c] = (X[D.n, D.h, D.w, D.c] - mean[D.c]) * scale * weight[D.c] + bias[D.c]
+    O[c] += mean over n, h, w of X[{listed(layout)}]
+
+Shapes: X ({listed(sizes(layout))}), O (C).
+Dtypes: X any numbers, cast to those of O, as signed; O any float.
+Source: this library; Ioffe and Szegedy, ICML 2015, as in training."""
+    return declared(op, __name__, f"channel_mean_{layout}", words)
+
+
+def _channel_variance(layout: str) -> StructuredOp:
+    def op(
+        X=TensorDef(T1, *sizes(layout)),
+        mean=TensorDef(U, S.C),
+        O=TensorDef(U, S.C, output=True),
+    ):
+        domain(D.c, D.n, D.h, D.w)
+        deviation = cast(X[dims(layout)]) - mean[D.c]
+        O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)
+
+    words = f"""\
+Variance of each channel around its mean over all images, {order_of(layout)}, added to O.
+
+    O[c] += mean over n, h, w of (X[{listed(layout)}] - mean[c]) ** 2
+
+Shapes: X ({listed(sizes(layout))}), mean (C) as `channel_mean_{layout}` gives it, O (C).
+Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
+Source: this library; Ioffe and Szegedy, ICML 2015, as in training."""
+    return declared(op, __name__, f"channel_variance_{layout}", words)
+
+
+batch_normalize_nchw, batch_normalize_nhwc = map(_batch_normalize, ("nchw", "nhwc"))
+channel_mean_nchw, channel_mean_nhwc = map(_channel_mean, ("nchw", "nhwc"))
+channel_variance_nchw, channel_variance_nhwc = map(_channel_variance, ("nchw", "nhwc"))
 
 
 @structured_op
@@ -280,68 +303,6 @@ def row_variance(
     domain(D.m, D.n)
     deviation = cast(X[D.m, D.n]) - mean[D.m]
     O[D.m] += deviation * deviation * mean_weight(S.N)
-
-
-@structured_op
-def channel_mean_nchw(X=TensorDef(T1, S.N, S.C, S.H, S.W), O=TensorDef(U, S.C, output=True)):
-    """Mean of each channel over all images, channels first, added to O.
-
-        O[c] += mean over n, h, w of X[n, c, h, w]
-
-    Shapes: X (N, C, H, W), O (C).
-    Dtypes: X any numbers, cast to those of O, as signed; O any float.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
-    """
-    domain(D.c, D.n, D.h, D.w)
-    O[D.c] += cast(X[D.n, D.c, D.h, D.w]) * mean_weight(S.N, S.H, S.W)
-
-
-@structured_op
-def channel_variance_nchw(
-    X=TensorDef(T1, S.N, S.C, S.H, S.W), mean=TensorDef(U, S.C), O=TensorDef(U, S.C, output=True)
-):
-    """Variance of each channel around its mean over all images, channels first, added to O.
-
-        O[c] += mean over n, h, w of (X[n, c, h, w] - mean[c]) ** 2
-
-    Shapes: X (N, C, H, W), mean (C) as `channel_mean_nchw` gives it, O (C).
-    Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
-    """
-    domain(D.c, D.n, D.h, D.w)
-    deviation = cast(X[D.n, D.c, D.h, D.w]) - mean[D.c]
-    O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)
-
-
-@structured_op
-def channel_mean_nhwc(X=TensorDef(T1, S.N, S.H, S.W, S.C), O=TensorDef(U, S.C, output=True)):
-    """Mean of each channel over all images, channels last, added to O.
-
-        O[c] += mean over n, h, w of X[n, h, w, c]
-
-    Shapes: X (N, H, W, C), O (C).
-    Dtypes: X any numbers, cast to those of O, as signed; O any float.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
-    """
-    domain(D.c, D.n, D.h, D.w)
-    O[D.c] += cast(X[D.n, D.h, D.w, D.c]) * mean_weight(S.N, S.H, S.W)
-
-
-@structured_op
-def channel_variance_nhwc(
-    X=TensorDef(T1, S.N, S.H, S.W, S.C), mean=TensorDef(U, S.C), O=TensorDef(U, S.C, output=True)
-):
-    """Variance of each channel around its mean over all images, channels last, added to O.
-
-        O[c] += mean over n, h, w of (X[n, h, w, c] - mean[c]) ** 2
-
-    Shapes: X (N, H, W, C), mean (C) as `channel_mean_nhwc` gives it, O (C).
-    Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
-    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
-    """
-    domain(D.c, D.n, D.h, D.w)
-    deviation = cast(X[D.n, D.h, D.w, D.c]) - mean[D.c]
-    O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)
 
 
 @structured_op

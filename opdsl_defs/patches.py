@@ -1,16 +1,22 @@
 """Windows and blocks of sequences and images, laid out in another order."""
 
-from linalg_ext.opdsl import (
-    D,
-    IndexAttrDef,
-    S,
-    T,
-    TensorDef,
-    domain,
-    structured_op,
-)
+from textwrap import fill
+from typing import Any
 
-from ._windows import AT_H, AT_W, DILATIONS_1D, DILATIONS_2D, HEIGHT, STRIDES_1D, STRIDES_2D, WIDTH
+from linalg_ext.opdsl import D, IndexAttrDef, S, StructuredOp, T, TensorDef, domain
+
+from ._layouts import attribute, attribute_text, axes_of, dims, listed, order_of, sizes
+from ._values import declared
+from ._windows import (
+    attributes_line,
+    image_index,
+    image_size,
+    kernel_index,
+    kernel_size,
+    result_index,
+    result_size,
+    without_padding,
+)
 
 __all__ = [
     "depth_to_space_nchw",
@@ -24,181 +30,98 @@ __all__ = [
 ]
 
 
-@structured_op
-def im2col_nwc(
-    I=TensorDef(T, S.N, WIDTH, S.C),
-    O=TensorDef(T, S.N, S.OW, S.KW, S.C, output=True),
-    kernel=IndexAttrDef(S.KW, default=[3]),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """The windows of a sequence, side by side, channels last: convolution as a product.
+def _im2col(layout: str) -> StructuredOp:
+    axes, is_last = axes_of(layout), layout.endswith("c")
+    windows, taps = list(map(result_index, axes)), list(map(kernel_index, axes))
+    result = (D.n, *windows, *taps, D.c) if is_last else (D.n, D.c, *taps, *windows)
+    counts, window = list(map(result_size, axes)), list(map(kernel_size, axes))
+    result_sizes = (S.N, *counts, *window, S.C) if is_last else (S.N, S.C, *window, *counts)
+    source = dims(layout, image_index)
 
-        O[n, ow, kw, c] =
-            I[n, ow * SW + kw * DW, c]
+    def op(
+        I=TensorDef(T, *sizes(layout, image_size)),
+        O=TensorDef(T, *result_sizes, output=True),
+        kernel=attribute("K", axes, 3),
+        strides=attribute("S", axes, 1),
+        dilations=attribute("D", axes, 1),
+    ):
+        domain(*result)
+        O[result] = I[source]
 
-    Shapes: I (N, W, C), O (N, OW, KW, C).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
-    Dtypes: any; I and O alike.
-    Attributes: kernel = [KW], 3 unless given; strides = [SW], dilations = [DW], 1 unless given.
-    Source: this library; PyTorch's `torch.nn.Unfold`.
-    """
-    domain(D.n, D.ow, D.kw, D.c)
-    O[D.n, D.ow, D.kw, D.c] = I[D.n, AT_W, D.c]
+    whole = "a sequence" if len(axes) == 1 else "an image"
+    kernel_text = f"Attributes: {attribute_text('kernel', 'K', axes, 3)} unless given;"
+    attributes = attributes_line(axes).replace("Attributes:", kernel_text)
+    words = f"""\
+The windows of {whole}, side by side, {order_of(layout)}: convolution as a product.
 
+    O[{listed(result)}] =
+        I[{listed(source)}]
 
-@structured_op
-def im2col_ncw(
-    I=TensorDef(T, S.N, S.C, WIDTH),
-    O=TensorDef(T, S.N, S.C, S.KW, S.OW, output=True),
-    kernel=IndexAttrDef(S.KW, default=[3]),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """The windows of a sequence, side by side, channels first: convolution as a product.
-
-        O[n, c, kw, ow] =
-            I[n, c, ow * SW + kw * DW]
-
-    Shapes: I (N, C, W), O (N, C, KW, OW).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
-    Dtypes: any; I and O alike.
-    Attributes: kernel = [KW], 3 unless given; strides = [SW], dilations = [DW], 1 unless given.
-    Source: this library; PyTorch's `torch.nn.Unfold`.
-    """
-    domain(D.n, D.c, D.kw, D.ow)
-    O[D.n, D.c, D.kw, D.ow] = I[D.n, D.c, AT_W]
+Shapes: I ({listed(sizes(layout))}), O ({listed(result_sizes)}).
+{without_padding(axes)}
+Dtypes: any; I and O alike.
+{fill(attributes, 96)}
+Source: this library; PyTorch's `torch.nn.Unfold`."""
+    return declared(op, __name__, f"im2col_{layout}", words)
 
 
-@structured_op
-def im2col_nhwc(
-    I=TensorDef(T, S.N, HEIGHT, WIDTH, S.C),
-    O=TensorDef(T, S.N, S.OH, S.OW, S.KH, S.KW, S.C, output=True),
-    kernel=IndexAttrDef(S.KH, S.KW, default=[3, 3]),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """The windows of an image, side by side, channels last: convolution as a product.
-
-        O[n, oh, ow, kh, kw, c] =
-            I[n, oh * SH + kh * DH, ow * SW + kw * DW, c]
-
-    Shapes: I (N, H, W, C), O (N, OH, OW, KH, KW, C).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
-    Dtypes: any; I and O alike.
-    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW) and
-    dilations = (DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.Unfold`.
-    """
-    domain(D.n, D.oh, D.ow, D.kh, D.kw, D.c)
-    O[D.n, D.oh, D.ow, D.kh, D.kw, D.c] = I[D.n, AT_H, AT_W, D.c]
+def _ordered(layout: str, **parts) -> tuple[Any, ...]:
+    return tuple(parts[letter] for letter in layout)
 
 
-@structured_op
-def im2col_nchw(
-    I=TensorDef(T, S.N, S.C, HEIGHT, WIDTH),
-    O=TensorDef(T, S.N, S.C, S.KH, S.KW, S.OH, S.OW, output=True),
-    kernel=IndexAttrDef(S.KH, S.KW, default=[3, 3]),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """The windows of an image, side by side, channels first: convolution as a product.
-
-        O[n, c, kh, kw, oh, ow] =
-            I[n, c, oh * SH + kh * DH, ow * SW + kw * DW]
-
-    Shapes: I (N, C, H, W), O (N, C, KH, KW, OH, OW).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
-    Dtypes: any; I and O alike.
-    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW) and
-    dilations = (DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.Unfold`.
-    """
-    domain(D.n, D.c, D.kh, D.kw, D.oh, D.ow)
-    O[D.n, D.c, D.kh, D.kw, D.oh, D.ow] = I[D.n, D.c, AT_H, AT_W]
+def _depth_to_space(layout: str) -> StructuredOp:
+    channel = (D.c * S.R + D.h % S.R) * S.R + D.w % S.R
+    source = _ordered(layout, n=D.n, h=D.h // S.R, w=D.w // S.R, c=channel)
+    result = _ordered(layout, n=S.N, h=S.H * S.R, w=S.W * S.R, c=S.C // (S.R * S.R))
+    summary = f"Channels laid out as blocks of R * R pixels, {order_of(layout)}: pixel shuffle."
+    name = f"depth_to_space_{layout}"
+    return _blocks(name, layout, source, result, summary, "R * R divides C", "PixelShuffle")
 
 
-@structured_op
-def depth_to_space_nhwc(
-    I=TensorDef(T, S.N, S.H, S.W, S.C),
-    O=TensorDef(T, S.N, S.H * S.R, S.W * S.R, S.C // (S.R * S.R), output=True),
-    block=IndexAttrDef(S.R, default=[2]),
-):
-    """Channels laid out as blocks of R * R pixels, channels last: pixel shuffle.
-
-        O[n, h, w, c] = I[n, h // R, w // R, (c * R + h mod R) * R + w mod R]
-
-    Shapes: I (N, H, W, C), O (N, H * R, W * R, C // (R * R)); R * R divides C.
-    Dtypes: any; I and O alike.
-    Attributes: block = [R], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.PixelShuffle`.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    O[D.n, D.h, D.w, D.c] = I[
-        D.n, D.h // S.R, D.w // S.R, (D.c * S.R + D.h % S.R) * S.R + D.w % S.R
-    ]
+def _space_to_depth(layout: str) -> StructuredOp:
+    row, column = D.h * S.R + (D.c // S.R) % S.R, D.w * S.R + D.c % S.R
+    source = _ordered(layout, n=D.n, h=row, w=column, c=(D.c // S.R) // S.R)
+    result = _ordered(layout, n=S.N, h=S.H // S.R, w=S.W // S.R, c=S.C * S.R * S.R)
+    summary = f"Blocks of R * R pixels laid out as channels, {order_of(layout)}: pixel unshuffle."
+    name = f"space_to_depth_{layout}"
+    return _blocks(name, layout, source, result, summary, "R divides H and W", "PixelUnshuffle")
 
 
-@structured_op
-def space_to_depth_nhwc(
-    I=TensorDef(T, S.N, S.H, S.W, S.C),
-    O=TensorDef(T, S.N, S.H // S.R, S.W // S.R, S.C * S.R * S.R, output=True),
-    block=IndexAttrDef(S.R, default=[2]),
-):
-    """Blocks of R * R pixels laid out as channels, channels last: pixel unshuffle.
+def _blocks(
+    name: str,
+    layout: str,
+    source: tuple[Any, ...],
+    result: tuple[Any, ...],
+    summary: str,
+    condition: str,
+    module: str,
+) -> StructuredOp:
+    def op(
+        I=TensorDef(T, *sizes(layout)),
+        O=TensorDef(T, *result, output=True),
+        block=IndexAttrDef(S.R, default=[2]),
+    ):
+        domain(*dims(layout))
+        O[dims(layout)] = I[source]
 
-        O[n, h, w, c] =
-            I[n, h * R + (c // R) mod R, w * R + c mod R, c // (R * R)]
+    words = f"""\
+{summary}
 
-    Shapes: I (N, H, W, C), O (N, H // R, W // R, (C * R) * R); R divides H and W.
-    Dtypes: any; I and O alike.
-    Attributes: block = [R], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.PixelUnshuffle`.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    O[D.n, D.h, D.w, D.c] = I[
-        D.n, D.h * S.R + (D.c // S.R) % S.R, D.w * S.R + D.c % S.R, (D.c // S.R) // S.R
-    ]
+    O[{listed(dims(layout))}] =
+        I[{listed(source)}]
 
-
-@structured_op
-def depth_to_space_nchw(
-    I=TensorDef(T, S.N, S.C, S.H, S.W),
-    O=TensorDef(T, S.N, S.C // (S.R * S.R), S.H * S.R, S.W * S.R, output=True),
-    block=IndexAttrDef(S.R, default=[2]),
-):
-    """Channels laid out as blocks of R * R pixels, channels first: pixel shuffle.
-
-        O[n, c, h, w] = I[n, (c * R + h mod R) * R + w mod R, h // R, w // R]
-
-    Shapes: I (N, C, H, W), O (N, C // (R * R), H * R, W * R); R * R divides C.
-    Dtypes: any; I and O alike.
-    Attributes: block = [R], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.PixelShuffle`.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c, D.h, D.w] = I[
-        D.n, (D.c * S.R + D.h % S.R) * S.R + D.w % S.R, D.h // S.R, D.w // S.R
-    ]
+Shapes: I ({listed(sizes(layout))}), O ({listed(result)}); {condition}.
+Dtypes: any; I and O alike.
+Attributes: block = [R], 2 unless given.
+Source: this library; PyTorch's `torch.nn.{module}`."""
+    return declared(op, __name__, name, words)
 
 
-@structured_op
-def space_to_depth_nchw(
-    I=TensorDef(T, S.N, S.C, S.H, S.W),
-    O=TensorDef(T, S.N, S.C * S.R * S.R, S.H // S.R, S.W // S.R, output=True),
-    block=IndexAttrDef(S.R, default=[2]),
-):
-    """Blocks of R * R pixels laid out as channels, channels first: pixel unshuffle.
-
-        O[n, c, h, w] =
-            I[n, c // (R * R), h * R + (c // R) mod R, w * R + c mod R]
-
-    Shapes: I (N, C, H, W), O (N, (C * R) * R, H // R, W // R); R divides H and W.
-    Dtypes: any; I and O alike.
-    Attributes: block = [R], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.PixelUnshuffle`.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c, D.h, D.w] = I[
-        D.n, (D.c // S.R) // S.R, D.h * S.R + (D.c // S.R) % S.R, D.w * S.R + D.c % S.R
-    ]
+im2col_nwc = _im2col("nwc")
+im2col_ncw = _im2col("ncw")
+im2col_nhwc = _im2col("nhwc")
+im2col_nchw = _im2col("nchw")
+depth_to_space_nhwc = _depth_to_space("nhwc")
+depth_to_space_nchw = _depth_to_space("nchw")
+space_to_depth_nhwc = _space_to_depth("nhwc")
+space_to_depth_nchw = _space_to_depth("nchw")

@@ -8,11 +8,12 @@ from linalg_ext.opdsl import (
     ReduceFn,
     S,
     TensorDef,
-    TypeFn,
     U,
     domain,
     structured_op,
 )
+
+from ._values import cast, product
 
 __all__ = [
     "batch_outer",
@@ -26,12 +27,6 @@ __all__ = [
     "outer",
     "sampled_matmul",
 ]
-
-
-def _product(x, y, z=None):
-    """The product of two or three factors in the type of the output."""
-    result = TypeFn.cast_signed(U, x) * TypeFn.cast_signed(U, y)
-    return result if z is None else result * TypeFn.cast_signed(U, z)
 
 
 @structured_op
@@ -49,7 +44,7 @@ def outer(
     Source: this library; NumPy's `numpy.outer`.
     """
     domain(D.m, D.n)
-    O[D.m, D.n] = _product(A[D.m], B[D.n])
+    O[D.m, D.n] = product(A[D.m], B[D.n])
 
 
 @structured_op
@@ -67,7 +62,7 @@ def batch_outer(
     Source: this library; NumPy's `numpy.linalg.outer` for each pair.
     """
     domain(D.b, D.m, D.n)
-    O[D.b, D.m, D.n] = _product(A[D.b, D.m], B[D.b, D.n])
+    O[D.b, D.m, D.n] = product(A[D.b, D.m], B[D.b, D.n])
 
 
 @structured_op
@@ -87,7 +82,7 @@ def kron(
     Source: this library; NumPy's `numpy.kron`.
     """
     domain(D.m, D.p, D.n, D.q)
-    O[D.m, D.p, D.n, D.q] = _product(A[D.m, D.n], B[D.p, D.q])
+    O[D.m, D.p, D.n, D.q] = product(A[D.m, D.n], B[D.p, D.q])
 
 
 @structured_op
@@ -107,7 +102,7 @@ def khatri_rao(
     Source: this library; SciPy's `scipy.linalg.khatri_rao`.
     """
     domain(D.m, D.p, D.n)
-    O[D.m, D.p, D.n] = _product(A[D.m, D.n], B[D.p, D.n])
+    O[D.m, D.p, D.n] = product(A[D.m, D.n], B[D.p, D.n])
 
 
 @structured_op
@@ -126,7 +121,7 @@ def bilinear(
     Source: this library; PyTorch's `torch.nn.functional.bilinear`.
     """
     domain(D.n, D.f, D.i, D.j)
-    O[D.n, D.f] += _product(X[D.n, D.i], W[D.f, D.i, D.j], Y[D.n, D.j])
+    O[D.n, D.f] += product(X[D.n, D.i], W[D.f, D.i, D.j], Y[D.n, D.j])
 
 
 @structured_op
@@ -145,7 +140,7 @@ def mttkrp(
     Source: this library; Kolda and Bader, SIAM Review 51(3), 2009.
     """
     domain(D.i, D.r, D.j, D.k)
-    O[D.i, D.r] += _product(A[D.i, D.j, D.k], B[D.j, D.r], C[D.k, D.r])
+    O[D.i, D.r] += product(A[D.i, D.j, D.k], B[D.j, D.r], C[D.k, D.r])
 
 
 @structured_op
@@ -164,7 +159,7 @@ def sampled_matmul(
     Source: this library; SDDMM, whose W is sparse, in the literature on sparse tensors.
     """
     domain(D.m, D.n, D.k)
-    O[D.m, D.n] += _product(W[D.m, D.n], A[D.m, D.k], B[D.k, D.n])
+    O[D.m, D.n] += product(W[D.m, D.n], A[D.m, D.k], B[D.k, D.n])
 
 
 @structured_op
@@ -182,9 +177,7 @@ def matmul_min_plus(
     Source: this library; the tropical semiring.
     """
     domain(D.m, D.n, D.k)
-    C[D.m, D.n] = ReduceFn.min_signed[D.k](
-        TypeFn.cast_signed(U, A[D.m, D.k]) + TypeFn.cast_signed(U, B[D.k, D.n])
-    )
+    C[D.m, D.n] = ReduceFn.min_signed[D.k](cast(A[D.m, D.k]) + cast(B[D.k, D.n]))
 
 
 @structured_op
@@ -202,9 +195,7 @@ def matmul_max_plus(
     Source: this library; the tropical semiring.
     """
     domain(D.m, D.n, D.k)
-    C[D.m, D.n] = ReduceFn.max_signed[D.k](
-        TypeFn.cast_signed(U, A[D.m, D.k]) + TypeFn.cast_signed(U, B[D.k, D.n])
-    )
+    C[D.m, D.n] = ReduceFn.max_signed[D.k](cast(A[D.m, D.k]) + cast(B[D.k, D.n]))
 
 
 @structured_op
@@ -222,6 +213,4 @@ def kron_2d(
     Source: this library; NumPy's `numpy.kron`.
     """
     domain(D.i, D.j)
-    O[D.i, D.j] = TypeFn.cast_signed(U, A[D.i // S.P, D.j // S.Q]) * TypeFn.cast_signed(
-        U, B[D.i % S.P, D.j % S.Q]
-    )
+    O[D.i, D.j] = product(A[D.i // S.P, D.j // S.Q], B[D.i % S.P, D.j % S.Q])

@@ -13,14 +13,13 @@ from linalg_ext.opdsl import (
     ScalarDef,
     TensorDef,
     TernaryFn,
-    TypeFn,
     U,
     UnaryFn,
     domain,
     structured_op,
 )
 
-from ._values import cast
+from ._values import cast, shifted_product
 
 __all__ = [
     "dequantize",
@@ -52,9 +51,7 @@ def quantized_matmul(
     Source: upstream's `linalg.quantized_matmul`.
     """
     domain(D.m, D.n, D.k)
-    C[D.m, D.n] += (TypeFn.cast_signed(U, A[D.m, D.k]) - TypeFn.cast_signed(U, AZp)) * (
-        TypeFn.cast_signed(U, B[D.k, D.n]) - TypeFn.cast_signed(U, BZp)
-    )
+    C[D.m, D.n] += shifted_product(A[D.m, D.k], AZp, B[D.k, D.n], BZp)
 
 
 @structured_op
@@ -74,9 +71,7 @@ def quantized_batch_matmul(
     Source: upstream's `linalg.quantized_batch_matmul`.
     """
     domain(D.b, D.m, D.n, D.k)
-    C[D.b, D.m, D.n] += (TypeFn.cast_signed(U, A[D.b, D.m, D.k]) - TypeFn.cast_signed(U, AZp)) * (
-        TypeFn.cast_signed(U, B[D.b, D.k, D.n]) - TypeFn.cast_signed(U, BZp)
-    )
+    C[D.b, D.m, D.n] += shifted_product(A[D.b, D.m, D.k], AZp, B[D.b, D.k, D.n], BZp)
 
 
 @structured_op
@@ -99,7 +94,7 @@ def quantize(
     Source: this library; ONNX's `QuantizeLinear`, which rounds halves to even.
     """
     rounded = UnaryFn.round(I[None] / scale) + zero_point
-    O[None] = TypeFn.cast_signed(U, BinaryFn.min_signed(BinaryFn.max_signed(rounded, low), high))
+    O[None] = cast(BinaryFn.min_signed(BinaryFn.max_signed(rounded, low), high))
 
 
 @structured_op
@@ -117,7 +112,7 @@ def dequantize(
     Dtypes: I a signed integer type, zero_point int32; scale and O a float, alike.
     Source: this library; ONNX's `DequantizeLinear`.
     """
-    O[None] = (TypeFn.cast_signed(U, I[None]) - TypeFn.cast_signed(U, zero_point)) * scale
+    O[None] = (cast(I[None]) - cast(zero_point)) * scale
 
 
 @structured_op
@@ -140,7 +135,7 @@ def quantize_to_even(
     Source: this library; ONNX's `QuantizeLinear`.
     """
     rounded = UnaryFn.roundeven(I[None] / scale) + zero_point
-    O[None] = TypeFn.cast_signed(U, TernaryFn.clamp(rounded, low, high))
+    O[None] = cast(TernaryFn.clamp(rounded, low, high))
 
 
 @structured_op
@@ -184,7 +179,7 @@ def quantize_columns(
     """
     domain(D.m, D.n)
     rounded = UnaryFn.roundeven(A[D.m, D.n] / scale[D.n])
-    O[D.m, D.n] = TypeFn.cast_signed(U, TernaryFn.clamp(rounded, low, high))
+    O[D.m, D.n] = cast(TernaryFn.clamp(rounded, low, high))
 
 
 @structured_op
@@ -207,7 +202,7 @@ def quantize_rows(
     """
     domain(D.m, D.n)
     rounded = UnaryFn.roundeven(A[D.m, D.n] / scale[D.m])
-    O[D.m, D.n] = TypeFn.cast_signed(U, TernaryFn.clamp(rounded, low, high))
+    O[D.m, D.n] = cast(TernaryFn.clamp(rounded, low, high))
 
 
 @structured_op

@@ -4,6 +4,7 @@ from linalg_ext.opdsl import (
     D,
     IndexAttrDef,
     S,
+    StructuredOp,
     T,
     TensorDef,
     TernaryFn,
@@ -11,7 +12,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import length, position
+from ._layouts import dims, listed, sizes
+from ._values import declared, length, position
 
 __all__ = [
     "batch_transpose",
@@ -234,36 +236,25 @@ def batch_transpose(I=TensorDef(T, S.B, S.N, S.M), O=TensorDef(T, S.B, S.M, S.N,
     O[D.b, D.m, D.n] = I[D.b, D.n, D.m]
 
 
-@structured_op
-def nchw_to_nhwc(
-    I=TensorDef(T, S.N, S.C, S.H, S.W), O=TensorDef(T, S.N, S.H, S.W, S.C, output=True)
-):
-    """Images with their channels moved from first to last.
+def _moved_channels(layout: str, result: str) -> StructuredOp:
+    def op(I=TensorDef(T, *sizes(layout)), O=TensorDef(T, *sizes(result), output=True)):
+        domain(*dims(result))
+        O[dims(result)] = I[dims(layout)]
 
-        O[n, h, w, c] = I[n, c, h, w]
+    places = ("first", "last") if layout == "nchw" else ("last", "first")
+    words = f"""\
+Images with their channels moved from {places[0]} to {places[1]}.
 
-    Shapes: I (N, C, H, W), O (N, H, W, C).
-    Dtypes: any; I and O alike.
-    Source: this library; NumPy's `numpy.moveaxis`.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    O[D.n, D.h, D.w, D.c] = I[D.n, D.c, D.h, D.w]
+    O[{listed(result)}] = I[{listed(layout)}]
+
+Shapes: I ({listed(sizes(layout))}), O ({listed(sizes(result))}).
+Dtypes: any; I and O alike.
+Source: this library; NumPy's `numpy.moveaxis`."""
+    return declared(op, __name__, f"{layout}_to_{result}", words)
 
 
-@structured_op
-def nhwc_to_nchw(
-    I=TensorDef(T, S.N, S.H, S.W, S.C), O=TensorDef(T, S.N, S.C, S.H, S.W, output=True)
-):
-    """Images with their channels moved from last to first.
-
-        O[n, c, h, w] = I[n, h, w, c]
-
-    Shapes: I (N, H, W, C), O (N, C, H, W).
-    Dtypes: any; I and O alike.
-    Source: this library; NumPy's `numpy.moveaxis`.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c, D.h, D.w] = I[D.n, D.h, D.w, D.c]
+nchw_to_nhwc = _moved_channels("nchw", "nhwc")
+nhwc_to_nchw = _moved_channels("nhwc", "nchw")
 
 
 @structured_op

@@ -1,5 +1,7 @@
 """Reductions of the rows and the columns of a matrix, of a diagonal, and matrix norms."""
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     T1,
     BinaryFn,
@@ -13,6 +15,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._lines import reduction
 from ._values import cast, mean_weight
 
 __all__ = [
@@ -34,108 +37,56 @@ __all__ = [
 ]
 
 
+_reduction = partial(reduction, __name__)
+_EXTREMA = "floats and signed integers; A is cast to that of O. A NaN makes its result NaN."
+
+row_sum, column_sum = _reduction(
+    "sum",
+    "Sum of each {line}, added to O.",
+    "+= sum over {k} of A[m, n]",
+    ReduceFn.add,
+    dtypes="any numbers; A is cast to that of O, as signed, before the sum.",
+    numpy="sum",
+)
+row_product, column_product = _reduction(
+    "product",
+    "Product of each {line}, times O.",
+    "= O[{i}] * product over {k} of A[m, n]",
+    ReduceFn.mul,
+    dtypes="any numbers; A is cast to that of O, as signed, before the product.",
+    numpy="prod",
+)
+row_max, column_max = _reduction(
+    "max",
+    "Largest element of each {line}, integers as signed.",
+    "= the maximum of O[{i}] and, over {k}, A[m, n]",
+    ReduceFn.max_signed,
+    dtypes=_EXTREMA,
+    numpy="max",
+)
+row_min, column_min = _reduction(
+    "min",
+    "Smallest element of each {line}, integers as signed.",
+    "= the minimum of O[{i}] and, over {k}, A[m, n]",
+    ReduceFn.min_signed,
+    dtypes=_EXTREMA,
+    numpy="min",
+)
+row_mean, column_mean = _reduction(
+    "mean",
+    "Mean of each {line}, added to O.",
+    "+= mean over {k} of A[m, n]",
+    ReduceFn.add,
+    lambda x, line: cast(x) * mean_weight(line.length),
+    dtypes="A any numbers, cast to those of O, as signed; O any float.",
+    numpy="mean",
+)
+
+
 def _absolute(x):
     """|x| in the type of the output, an unsigned one too; upstream's `abs` is for floats alone."""
     x = TypeFn.cast_signed(U, x)
     return BinaryFn.max_signed(x, 0) - BinaryFn.min_signed(x, 0)
-
-
-@structured_op
-def row_sum(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
-    """Sum of each row, added to O.
-
-        O[m] += sum over n of A[m, n]
-
-    Shapes: A (M, N), O (M).
-    Dtypes: any numbers; A is cast to that of O, as signed, before the sum.
-    Source: this library; NumPy's `numpy.sum`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] += TypeFn.cast_signed(U, A[D.m, D.n])
-
-
-@structured_op
-def row_product(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
-    """Product of each row, times O.
-
-        O[m] = O[m] * product over n of A[m, n]
-
-    Shapes: A (M, N), O (M).
-    Dtypes: any numbers; A is cast to that of O, as signed, before the product.
-    Source: this library; NumPy's `numpy.prod`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.mul[D.n](TypeFn.cast_signed(U, A[D.m, D.n]))
-
-
-@structured_op
-def row_max(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
-    """Largest element of each row, integers as signed.
-
-        O[m] = the maximum of O[m] and, over n, A[m, n]
-
-    Shapes: A (M, N), O (M).
-    Dtypes: floats and signed integers; A is cast to that of O. A NaN makes its result NaN.
-    Source: this library; NumPy's `numpy.max`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.max_signed[D.n](TypeFn.cast_signed(U, A[D.m, D.n]))
-
-
-@structured_op
-def row_min(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
-    """Smallest element of each row, integers as signed.
-
-        O[m] = the minimum of O[m] and, over n, A[m, n]
-
-    Shapes: A (M, N), O (M).
-    Dtypes: floats and signed integers; A is cast to that of O. A NaN makes its result NaN.
-    Source: this library; NumPy's `numpy.min`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] = ReduceFn.min_signed[D.n](TypeFn.cast_signed(U, A[D.m, D.n]))
-
-
-@structured_op
-def column_sum(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
-    """Sum of each column, added to O.
-
-        O[n] += sum over m of A[m, n]
-
-    Shapes: A (M, N), O (N).
-    Dtypes: any numbers; A is cast to that of O, as signed, before the sum.
-    Source: this library; NumPy's `numpy.sum`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] += TypeFn.cast_signed(U, A[D.m, D.n])
-
-
-@structured_op
-def column_max(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
-    """Largest element of each column, integers as signed.
-
-        O[n] = the maximum of O[n] and, over m, A[m, n]
-
-    Shapes: A (M, N), O (N).
-    Dtypes: floats and signed integers; A is cast to that of O. A NaN makes its result NaN.
-    Source: this library; NumPy's `numpy.max`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.max_signed[D.m](TypeFn.cast_signed(U, A[D.m, D.n]))
-
-
-@structured_op
-def column_min(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
-    """Smallest element of each column, integers as signed.
-
-        O[n] = the minimum of O[n] and, over m, A[m, n]
-
-    Shapes: A (M, N), O (N).
-    Dtypes: floats and signed integers; A is cast to that of O. A NaN makes its result NaN.
-    Source: this library; NumPy's `numpy.min`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.min_signed[D.m](TypeFn.cast_signed(U, A[D.m, D.n]))
 
 
 @structured_op
@@ -204,45 +155,3 @@ def trace(A=TensorDef(T1, S.M, S.M), O=TensorDef(U, output=True)):
     Source: this library; NumPy's `numpy.trace`.
     """
     O[None] += TypeFn.cast_signed(U, A[D.m, D.m])
-
-
-@structured_op
-def row_mean(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
-    """Mean of each row, added to O.
-
-        O[m] += mean over n of A[m, n]
-
-    Shapes: A (M, N), O (M).
-    Dtypes: A any numbers, cast to those of O, as signed; O any float.
-    Source: this library; NumPy's `numpy.mean`, axis 1.
-    """
-    domain(D.m, D.n)
-    O[D.m] += cast(A[D.m, D.n]) * mean_weight(S.N)
-
-
-@structured_op
-def column_mean(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
-    """Mean of each column, added to O.
-
-        O[n] += mean over m of A[m, n]
-
-    Shapes: A (M, N), O (N).
-    Dtypes: A any numbers, cast to those of O, as signed; O any float.
-    Source: this library; NumPy's `numpy.mean`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] += cast(A[D.m, D.n]) * mean_weight(S.M)
-
-
-@structured_op
-def column_product(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
-    """Product of each column, times O.
-
-        O[n] = O[n] * product over m of A[m, n]
-
-    Shapes: A (M, N), O (N).
-    Dtypes: any numbers; A is cast to that of O, as signed, before the product.
-    Source: this library; NumPy's `numpy.prod`, axis 0.
-    """
-    domain(D.n, D.m)
-    O[D.n] = ReduceFn.mul[D.m](cast(A[D.m, D.n]))

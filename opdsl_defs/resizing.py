@@ -1,20 +1,33 @@
 """Sequences and images made larger: repeated, padded, with zeros between their elements."""
 
+from functools import reduce
+from operator import and_
+
 from linalg_ext.opdsl import (
     BinaryFn,
-    D,
     IndexAttrDef,
     S,
     ScalarDef,
+    StructuredOp,
     T,
     TensorDef,
     TernaryFn,
     domain,
-    structured_op,
 )
 
-from ._values import length, position
-from ._windows import STRIDES_1D, STRIDES_2D
+from ._layouts import (
+    attribute,
+    attribute_text,
+    axes_of,
+    dim,
+    dims,
+    listed,
+    order_of,
+    size,
+    sizes,
+    symbol,
+)
+from ._values import declared, length, position
 
 __all__ = [
     "dilate_nchw",
@@ -32,260 +45,120 @@ __all__ = [
 ]
 
 
-def _divides(dim, stride):
+def _upsample_nearest(layout: str) -> StructuredOp:
+    axes = axes_of(layout)
+    result = sizes(layout, lambda axis: size(axis) * symbol("F", axis))
+    source = dims(layout, lambda axis: dim(axis) // symbol("F", axis))
+
+    def op(
+        I=TensorDef(T, *sizes(layout)),
+        O=TensorDef(T, *result, output=True),
+        factors=attribute("F", axes, 2),
+    ):
+        domain(*dims(layout))
+        O[dims(layout)] = I[source]
+
+    along = "the axis" if len(axes) == 1 else "both axes"
+    words = f"""\
+Each element repeated along {along}, {order_of(layout)}: nearest-neighbor upsampling.
+
+    O[{listed(dims(layout))}] = I[{listed(source)}]
+
+Shapes: I ({listed(sizes(layout))}), O ({listed(result)}).
+Dtypes: any; I and O alike.
+Attributes: {attribute_text("factors", "F", axes, 2)} unless given.
+Source: this library; PyTorch's `torch.nn.Upsample`, mode nearest."""
+    return declared(op, __name__, f"upsample_nearest_{layout}", words)
+
+
+def _dilate(layout: str) -> StructuredOp:
+    axes = axes_of(layout)
+    result = sizes(layout, lambda axis: (size(axis) - 1) * symbol("S", axis) + 1)
+    source = dims(layout, lambda axis: dim(axis) // symbol("S", axis))
+
+    def op(
+        I=TensorDef(T, *sizes(layout)),
+        O=TensorDef(T, *result, output=True),
+        strides=attribute("S", axes, 1),
+    ):
+        domain(*dims(layout))
+        is_taken = reduce(and_, (_divides(dim(axis), symbol("S", axis)) for axis in axes))
+        O[dims(layout)] = TernaryFn.select(is_taken, I[source], 0)
+
+    whole = "a sequence" if len(axes) == 1 else "an image"
+    alike = "" if len(axes) == 1 else ", OH alike"
+    words = f"""\
+Zeros put between the elements of {whole}, {order_of(layout)}.
+
+    O[{listed(dims(layout, lambda axis: dim(axis) * symbol("S", axis)))}] = \
+I[{listed(dims(layout))}], and 0 elsewhere
+
+Shapes: I ({listed(sizes(layout))}), O ({listed(sizes(layout, lambda axis: symbol("O", axis)))}) \
+with OW = (W - 1) * SW + 1{alike}.
+Dtypes: any number; I and O alike.
+Attributes: {attribute_text("strides", "S", axes, 1)} unless given.
+Source: this library; the first step of a transposed convolution, see transposed_convolution.py."""
+    return declared(op, __name__, f"dilate_{layout}", words)
+
+
+def _divides(dimension, stride):
     """Return whether a position is a multiple of a stride."""
-    return BinaryFn.eq(BinaryFn.rem(position(dim), length(stride)), 0)
+    return BinaryFn.eq(BinaryFn.rem(position(dimension), length(stride)), 0)
 
 
-def _is_inside(dim, before, size):
+_BEFORE, _AFTER = {"h": S.T, "w": S.L}, {"h": S.B, "w": S.R}
+"""The sizes of the padding along each axis."""
+
+
+def _pad(layout: str) -> StructuredOp:
+    axes = axes_of(layout)
+    before, after = ([padding[axis] for axis in axes] for padding in (_BEFORE, _AFTER))
+    result = sizes(layout, lambda axis: _BEFORE[axis] + size(axis) + _AFTER[axis])
+    source = dims(layout, lambda axis: (dim(axis) - _BEFORE[axis]) % size(axis))
+
+    def op(
+        I=TensorDef(T, *sizes(layout)),
+        value=ScalarDef(T),
+        O=TensorDef(T, *result, output=True),
+        low=IndexAttrDef(*before, default=[0] * len(axes), minimum=0),
+        high=IndexAttrDef(*after, default=[0] * len(axes), minimum=0),
+    ):
+        domain(*dims(layout))
+        is_inside = reduce(and_, map(_is_inside, axes))
+        O[dims(layout)] = TernaryFn.select(is_inside, I[source], value)
+
+    whole = "a sequence" if len(axes) == 1 else "an image"
+    sides = f"low = ({listed(before)}), high = ({listed(after)}): rows and columns before and after"
+    if len(axes) == 1:
+        sides = f"low = [{listed(before)}], high = [{listed(after)}]"
+    words = f"""\
+A number put around {whole}, {order_of(layout)}: the padding of convolutions and poolings.
+
+    O[{listed(dims(layout, lambda axis: dim(axis) + _BEFORE[axis]))}] = \
+I[{listed(dims(layout))}], and value elsewhere
+
+Shapes: I ({listed(sizes(layout))}), value a scalar, O ({listed(result)}).
+Dtypes: any; all alike.
+Attributes: {sides}, 0 unless given.
+Source: this library; NumPy's `numpy.pad`, mode constant."""
+    return declared(op, __name__, f"pad_{layout}", words)
+
+
+def _is_inside(axis):
     """Return whether a position is that of an element, not of the padding."""
-    place = position(dim) - length(before)
-    return (place >= 0) & (place < length(size))
+    place = position(dim(axis)) - length(_BEFORE[axis])
+    return (place >= 0) & (place < length(size(axis)))
 
 
-@structured_op
-def upsample_nearest_nwc(
-    I=TensorDef(T, S.N, S.W, S.C),
-    O=TensorDef(T, S.N, S.W * S.FW, S.C, output=True),
-    factors=IndexAttrDef(S.FW, default=[2]),
-):
-    """Each element repeated along the axis, channels last: nearest-neighbor upsampling.
-
-        O[n, w, c] = I[n, w // FW, c]
-
-    Shapes: I (N, W, C), O (N, W * FW, C).
-    Dtypes: any; I and O alike.
-    Attributes: factors = [FW], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.Upsample`, mode nearest.
-    """
-    domain(D.n, D.w, D.c)
-    O[D.n, D.w, D.c] = I[D.n, D.w // S.FW, D.c]
-
-
-@structured_op
-def upsample_nearest_ncw(
-    I=TensorDef(T, S.N, S.C, S.W),
-    O=TensorDef(T, S.N, S.C, S.W * S.FW, output=True),
-    factors=IndexAttrDef(S.FW, default=[2]),
-):
-    """Each element repeated along the axis, channels first: nearest-neighbor upsampling.
-
-        O[n, c, w] = I[n, c, w // FW]
-
-    Shapes: I (N, C, W), O (N, C, W * FW).
-    Dtypes: any; I and O alike.
-    Attributes: factors = [FW], 2 unless given.
-    Source: this library; PyTorch's `torch.nn.Upsample`, mode nearest.
-    """
-    domain(D.n, D.c, D.w)
-    O[D.n, D.c, D.w] = I[D.n, D.c, D.w // S.FW]
-
-
-@structured_op
-def upsample_nearest_nhwc(
-    I=TensorDef(T, S.N, S.H, S.W, S.C),
-    O=TensorDef(T, S.N, S.H * S.FH, S.W * S.FW, S.C, output=True),
-    factors=IndexAttrDef(S.FH, S.FW, default=[2, 2]),
-):
-    """Each element repeated along both axes, channels last: nearest-neighbor upsampling.
-
-        O[n, h, w, c] = I[n, h // FH, w // FW, c]
-
-    Shapes: I (N, H, W, C), O (N, H * FH, W * FW, C).
-    Dtypes: any; I and O alike.
-    Attributes: factors = (FH, FW), both 2 unless given.
-    Source: this library; PyTorch's `torch.nn.Upsample`, mode nearest.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    O[D.n, D.h, D.w, D.c] = I[D.n, D.h // S.FH, D.w // S.FW, D.c]
-
-
-@structured_op
-def upsample_nearest_nchw(
-    I=TensorDef(T, S.N, S.C, S.H, S.W),
-    O=TensorDef(T, S.N, S.C, S.H * S.FH, S.W * S.FW, output=True),
-    factors=IndexAttrDef(S.FH, S.FW, default=[2, 2]),
-):
-    """Each element repeated along both axes, channels first: nearest-neighbor upsampling.
-
-        O[n, c, h, w] = I[n, c, h // FH, w // FW]
-
-    Shapes: I (N, C, H, W), O (N, C, H * FH, W * FW).
-    Dtypes: any; I and O alike.
-    Attributes: factors = (FH, FW), both 2 unless given.
-    Source: this library; PyTorch's `torch.nn.Upsample`, mode nearest.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c, D.h, D.w] = I[D.n, D.c, D.h // S.FH, D.w // S.FW]
-
-
-@structured_op
-def dilate_nwc(
-    I=TensorDef(T, S.N, S.W, S.C),
-    O=TensorDef(T, S.N, (S.W - 1) * S.SW + 1, S.C, output=True),
-    strides=STRIDES_1D,
-):
-    """Zeros put between the elements of a sequence, channels last.
-
-        O[n, w * SW, c] = I[n, w, c], and 0 elsewhere
-
-    Shapes: I (N, W, C), O (N, OW, C) with OW = (W - 1) * SW + 1.
-    Dtypes: any number; I and O alike.
-    Attributes: strides = [SW], 1 unless given.
-    Source: this library; the first step of a transposed convolution, see transposed_convolution.py.
-    """
-    domain(D.n, D.w, D.c)
-    is_taken = _divides(D.w, S.SW)
-    O[D.n, D.w, D.c] = TernaryFn.select(is_taken, I[D.n, D.w // S.SW, D.c], 0)
-
-
-@structured_op
-def dilate_ncw(
-    I=TensorDef(T, S.N, S.C, S.W),
-    O=TensorDef(T, S.N, S.C, (S.W - 1) * S.SW + 1, output=True),
-    strides=STRIDES_1D,
-):
-    """Zeros put between the elements of a sequence, channels first.
-
-        O[n, c, w * SW] = I[n, c, w], and 0 elsewhere
-
-    Shapes: I (N, C, W), O (N, C, OW) with OW = (W - 1) * SW + 1.
-    Dtypes: any number; I and O alike.
-    Attributes: strides = [SW], 1 unless given.
-    Source: this library; the first step of a transposed convolution, see transposed_convolution.py.
-    """
-    domain(D.n, D.c, D.w)
-    is_taken = _divides(D.w, S.SW)
-    O[D.n, D.c, D.w] = TernaryFn.select(is_taken, I[D.n, D.c, D.w // S.SW], 0)
-
-
-@structured_op
-def dilate_nhwc(
-    I=TensorDef(T, S.N, S.H, S.W, S.C),
-    O=TensorDef(T, S.N, (S.H - 1) * S.SH + 1, (S.W - 1) * S.SW + 1, S.C, output=True),
-    strides=STRIDES_2D,
-):
-    """Zeros put between the elements of an image, channels last.
-
-        O[n, h * SH, w * SW, c] = I[n, h, w, c], and 0 elsewhere
-
-    Shapes: I (N, H, W, C), O (N, OH, OW, C) with OW = (W - 1) * SW + 1, OH alike.
-    Dtypes: any number; I and O alike.
-    Attributes: strides = (SH, SW), both 1 unless given.
-    Source: this library; the first step of a transposed convolution, see transposed_convolution.py.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    is_taken = _divides(D.h, S.SH) & _divides(D.w, S.SW)
-    O[D.n, D.h, D.w, D.c] = TernaryFn.select(is_taken, I[D.n, D.h // S.SH, D.w // S.SW, D.c], 0)
-
-
-@structured_op
-def dilate_nchw(
-    I=TensorDef(T, S.N, S.C, S.H, S.W),
-    O=TensorDef(T, S.N, S.C, (S.H - 1) * S.SH + 1, (S.W - 1) * S.SW + 1, output=True),
-    strides=STRIDES_2D,
-):
-    """Zeros put between the elements of an image, channels first.
-
-        O[n, c, h * SH, w * SW] = I[n, c, h, w], and 0 elsewhere
-
-    Shapes: I (N, C, H, W), O (N, C, OH, OW) with OW = (W - 1) * SW + 1, OH alike.
-    Dtypes: any number; I and O alike.
-    Attributes: strides = (SH, SW), both 1 unless given.
-    Source: this library; the first step of a transposed convolution, see transposed_convolution.py.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    is_taken = _divides(D.h, S.SH) & _divides(D.w, S.SW)
-    O[D.n, D.c, D.h, D.w] = TernaryFn.select(is_taken, I[D.n, D.c, D.h // S.SH, D.w // S.SW], 0)
-
-
-@structured_op
-def pad_nwc(
-    I=TensorDef(T, S.N, S.W, S.C),
-    value=ScalarDef(T),
-    O=TensorDef(T, S.N, S.L + S.W + S.R, S.C, output=True),
-    low=IndexAttrDef(S.L, default=[0], minimum=0),
-    high=IndexAttrDef(S.R, default=[0], minimum=0),
-):
-    """A number put around a sequence, channels last: the padding of convolutions and poolings.
-
-        O[n, w + L, c] = I[n, w, c], and value elsewhere
-
-    Shapes: I (N, W, C), value a scalar, O (N, L + W + R, C).
-    Dtypes: any; all alike.
-    Attributes: low = [L], high = [R], 0 unless given.
-    Source: this library; NumPy's `numpy.pad`, mode constant.
-    """
-    domain(D.n, D.w, D.c)
-    is_inside = _is_inside(D.w, S.L, S.W)
-    O[D.n, D.w, D.c] = TernaryFn.select(is_inside, I[D.n, (D.w - S.L) % S.W, D.c], value)
-
-
-@structured_op
-def pad_ncw(
-    I=TensorDef(T, S.N, S.C, S.W),
-    value=ScalarDef(T),
-    O=TensorDef(T, S.N, S.C, S.L + S.W + S.R, output=True),
-    low=IndexAttrDef(S.L, default=[0], minimum=0),
-    high=IndexAttrDef(S.R, default=[0], minimum=0),
-):
-    """A number put around a sequence, channels first: the padding of convolutions and poolings.
-
-        O[n, c, w + L] = I[n, c, w], and value elsewhere
-
-    Shapes: I (N, C, W), value a scalar, O (N, C, L + W + R).
-    Dtypes: any; all alike.
-    Attributes: low = [L], high = [R], 0 unless given.
-    Source: this library; NumPy's `numpy.pad`, mode constant.
-    """
-    domain(D.n, D.c, D.w)
-    is_inside = _is_inside(D.w, S.L, S.W)
-    O[D.n, D.c, D.w] = TernaryFn.select(is_inside, I[D.n, D.c, (D.w - S.L) % S.W], value)
-
-
-@structured_op
-def pad_nhwc(
-    I=TensorDef(T, S.N, S.H, S.W, S.C),
-    value=ScalarDef(T),
-    O=TensorDef(T, S.N, S.T + S.H + S.B, S.L + S.W + S.R, S.C, output=True),
-    low=IndexAttrDef(S.T, S.L, default=[0, 0], minimum=0),
-    high=IndexAttrDef(S.B, S.R, default=[0, 0], minimum=0),
-):
-    """A number put around an image, channels last: the padding of convolutions and poolings.
-
-        O[n, h + T, w + L, c] = I[n, h, w, c], and value elsewhere
-
-    Shapes: I (N, H, W, C), value a scalar, O (N, T + H + B, L + W + R, C).
-    Dtypes: any; all alike.
-    Attributes: low = (T, L), high = (B, R): rows and columns before and after, 0 unless given.
-    Source: this library; NumPy's `numpy.pad`, mode constant.
-    """
-    domain(D.n, D.h, D.w, D.c)
-    is_inside = _is_inside(D.h, S.T, S.H) & _is_inside(D.w, S.L, S.W)
-    O[D.n, D.h, D.w, D.c] = TernaryFn.select(
-        is_inside, I[D.n, (D.h - S.T) % S.H, (D.w - S.L) % S.W, D.c], value
-    )
-
-
-@structured_op
-def pad_nchw(
-    I=TensorDef(T, S.N, S.C, S.H, S.W),
-    value=ScalarDef(T),
-    O=TensorDef(T, S.N, S.C, S.T + S.H + S.B, S.L + S.W + S.R, output=True),
-    low=IndexAttrDef(S.T, S.L, default=[0, 0], minimum=0),
-    high=IndexAttrDef(S.B, S.R, default=[0, 0], minimum=0),
-):
-    """A number put around an image, channels first: the padding of convolutions and poolings.
-
-        O[n, c, h + T, w + L] = I[n, c, h, w], and value elsewhere
-
-    Shapes: I (N, C, H, W), value a scalar, O (N, C, T + H + B, L + W + R).
-    Dtypes: any; all alike.
-    Attributes: low = (T, L), high = (B, R): rows and columns before and after, 0 unless given.
-    Source: this library; NumPy's `numpy.pad`, mode constant.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    is_inside = _is_inside(D.h, S.T, S.H) & _is_inside(D.w, S.L, S.W)
-    O[D.n, D.c, D.h, D.w] = TernaryFn.select(
-        is_inside, I[D.n, D.c, (D.h - S.T) % S.H, (D.w - S.L) % S.W], value
-    )
+upsample_nearest_nwc = _upsample_nearest("nwc")
+upsample_nearest_ncw = _upsample_nearest("ncw")
+upsample_nearest_nhwc = _upsample_nearest("nhwc")
+upsample_nearest_nchw = _upsample_nearest("nchw")
+dilate_nwc = _dilate("nwc")
+dilate_ncw = _dilate("ncw")
+dilate_nhwc = _dilate("nhwc")
+dilate_nchw = _dilate("nchw")
+pad_nwc = _pad("nwc")
+pad_ncw = _pad("ncw")
+pad_nhwc = _pad("nhwc")
+pad_nchw = _pad("nchw")

@@ -19,22 +19,11 @@ from linalg_ext.opdsl import (
     TernaryFn,
     U,
     domain,
-    structured_op,
 )
 
-from ._values import length, position
-from ._windows import (
-    attributes_line,
-    is_axis,
-    kernel_index,
-    kernel_size,
-    listed,
-    product,
-    result_index,
-    result_size,
-    symbol,
-    window_attribute,
-)
+from ._layouts import attribute, axes_of, is_axis, listed, order_of, symbol
+from ._values import declared, length, position, product
+from ._windows import attributes_line, kernel_index, kernel_size, result_index, result_size
 
 __all__ = [
     "transposed_conv_1d_ncw_cfw",
@@ -49,14 +38,14 @@ __all__ = [
 def _transposed(name: str) -> StructuredOp:
     """Declare the transposed convolution of a name, which ends in layouts of image and kernel."""
     image, kernel = name.split("_")[-2:]
-    result, axes = image.replace("c", "f"), [index for index in image if is_axis(index)]
+    result, axes = image.replace("c", "f"), axes_of(image)
 
     def op(
         I=TensorDef(T1, *(symbol("", index) for index in image)),
         K=TensorDef(T2, *map(kernel_size, kernel)),
         O=TensorDef(U, *map(_spread_size, result), output=True),
-        strides=window_attribute("S", axes),
-        dilations=window_attribute("D", axes),
+        strides=attribute("S", axes, 1),
+        dilations=attribute("D", axes, 1),
     ):
         at = tuple(map(result_index, result))
         domain(*at, *map(kernel_index, axes), D.c)
@@ -68,22 +57,21 @@ def _transposed(name: str) -> StructuredOp:
     rank = len(axes)
     written = [f"{i} * S{i.upper()} + k{i} * D{i.upper()}" if is_axis(i) else i for i in result]
     alike = {1: "", 2: ", OH alike", 3: ", OH and OD alike"}[rank]
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = f"""\
-Transposed {rank}-D convolution, channels {"last" if image.endswith("c") else "first"}: each \
+    words = f"""\
+Transposed {rank}-D convolution, {order_of(image)}: each \
 element spread by the kernel.
 
     O[{", ".join(written)}] +=
-        sum over c of I[{", ".join(image)}] * K[{listed(kernel_index, kernel)}], \
-for all {", ".join(axes)} and {listed(kernel_index, axes)}
+        sum over c of I[{", ".join(image)}] * K[{listed(map(kernel_index, kernel))}], \
+for all {", ".join(axes)} and {listed(map(kernel_index, axes))}
 
-Shapes: I ({", ".join(image.upper())}), K ({listed(kernel_size, kernel)}), \
-O ({listed(result_size, result)}) with
+Shapes: I ({", ".join(image.upper())}), K ({listed(map(kernel_size, kernel))}), \
+O ({listed(map(result_size, result))}) with
 OW = (W - 1) * SW + (KW - 1) * DW + 1{alike}: all; the caller cuts off a padding.
 Dtypes: I and K are cast to that of O, as signed numbers, before the product.
 {attributes_line(axes)}
 Source: this library; PyTorch's `torch.nn.ConvTranspose{rank}d`."""
-    return structured_op(op)
+    return declared(op, __name__, name, words)
 
 
 def _spread_size(index):

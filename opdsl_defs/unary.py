@@ -3,6 +3,8 @@
 Some ops have the names of Python's built-ins, which this file therefore does not use.
 """
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     T1,
     Canonicalizer,
@@ -16,6 +18,8 @@ from linalg_ext.opdsl import (
     defines,
     structured_op,
 )
+
+from ._elementwise import NUMPY, UPSTREAM, unary
 
 __all__ = [
     "abs",
@@ -38,6 +42,8 @@ __all__ = [
     "tanh",
     "trunc",
 ]
+
+_unary = partial(unary, __name__, source=UPSTREAM)
 
 
 @structured_op
@@ -78,212 +84,64 @@ def elemwise_unary(
     O[None] = fun(cast(U, I[None]))
 
 
-@structured_op
-def exp(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Exponential of each element.
-
-        O = exp(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.exp`.
-    """
-    O[None] = UnaryFn.exp(I[None])
-
-
-@structured_op
-def log(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Natural logarithm of each element.
-
-        O = log(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. Negative elements give NaN, 0 gives -inf.
-    Source: upstream's `linalg.log`.
-    """
-    O[None] = UnaryFn.log(I[None])
-
-
-@structured_op
-def abs(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Absolute value of each element.
-
-        O = |I|
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
-    Source: upstream's `linalg.abs`.
-    """
-    O[None] = UnaryFn.abs(I[None])
-
-
-@structured_op
-def ceil(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The smallest whole number at or above each element.
-
-        O = ceil(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.ceil`.
-    """
-    O[None] = UnaryFn.ceil(I[None])
-
-
-@structured_op
-def floor(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The largest whole number at or below each element.
-
-        O = floor(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.floor`.
-    """
-    O[None] = UnaryFn.floor(I[None])
-
-
-@structured_op(op_class_name="NegFOp")
-def negf(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Negation of each element.
-
-        O = -I
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
-    Source: upstream's `linalg.negf`.
-    """
-    O[None] = UnaryFn.negf(I[None])
-
-
-@structured_op(op_class_name="ReciprocalOp")
-def reciprocal(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """One divided by each element.
-
-        O = 1 / I
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.reciprocal`.
-    """
-    O[None] = UnaryFn.reciprocal(I[None])
-
-
-@structured_op
-def round(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The nearest whole number to each element, halves away from zero.
-
-        O = round(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. NumPy's `round` takes halves to even instead.
-    Source: upstream's `linalg.round`.
-    """
-    O[None] = UnaryFn.round(I[None])
-
-
-@structured_op
-def sqrt(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Square root of each element.
-
-        O = sqrt(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. Negative elements give NaN.
-    Source: upstream's `linalg.sqrt`.
-    """
-    O[None] = UnaryFn.sqrt(I[None])
-
-
-@structured_op
-def rsqrt(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Reciprocal of the square root of each element.
-
-        O = 1 / sqrt(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. 0 gives inf.
-    Source: upstream's `linalg.rsqrt`.
-    """
-    O[None] = UnaryFn.rsqrt(I[None])
-
-
-@structured_op
-def square(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Square of each element.
-
-        O = I * I
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
-    Source: upstream's `linalg.square`.
-    """
-    O[None] = UnaryFn.square(I[None])
-
-
-@structured_op
-def tanh(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Hyperbolic tangent of each element.
-
-        O = tanh(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.tanh`.
-    """
-    O[None] = UnaryFn.tanh(I[None])
-
-
-@structured_op
-def erf(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Gauss error function of each element.
-
-        O = erf(I) = 2 / sqrt(pi) * integral from 0 to I of exp(-t * t) dt
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: upstream's `linalg.erf`.
-    """
-    O[None] = UnaryFn.erf(I[None])
-
-
-@structured_op
-def trunc(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The whole number nearest to each element on the way to zero.
-
-        O = trunc(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: this library; NumPy's `numpy.trunc`.
-    """
-    O[None] = UnaryFn.trunc(I[None])
-
-
-@structured_op
-def roundeven(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """The nearest whole number to each element, halves to the even one.
-
-        O = roundeven(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: this library; NumPy's `numpy.rint`.
-    """
-    O[None] = UnaryFn.roundeven(I[None])
-
-
-@structured_op
-def erfc(I=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """Complementary error function of each element, exact where `erf` is near one.
-
-        O = erfc(I) = 1 - erf(I)
-
-    Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
-    Source: this library; SciPy's `scipy.special.erfc`.
-    """
-    O[None] = UnaryFn.erfc(I[None])
+exp = _unary("exp", "Exponential of each element.")
+log = _unary(
+    "log", "Natural logarithm of each element.", remark="Negative elements give NaN, 0 gives -inf."
+)
+abs = _unary(
+    "abs",
+    "Absolute value of each element.",
+    formula="|I|",
+    remark="Integers too, as signed, but not in upstream's op.",
+)
+ceil = _unary("ceil", "The smallest whole number at or above each element.")
+floor = _unary("floor", "The largest whole number at or below each element.")
+negf = _unary(
+    "negf",
+    "Negation of each element.",
+    formula="-I",
+    remark="Integers too, as signed, but not in upstream's op.",
+    op_class_name="NegFOp",
+)
+reciprocal = _unary("reciprocal", "One divided by each element.", formula="1 / I")
+round = _unary(
+    "round",
+    "The nearest whole number to each element, halves away from zero.",
+    remark="NumPy's `round` takes halves to even instead.",
+)
+sqrt = _unary("sqrt", "Square root of each element.", remark="Negative elements give NaN.")
+rsqrt = _unary(
+    "rsqrt",
+    "Reciprocal of the square root of each element.",
+    formula="1 / sqrt(I)",
+    remark="0 gives inf.",
+)
+square = _unary(
+    "square",
+    "Square of each element.",
+    formula="I * I",
+    remark="Integers too, as signed, but not in upstream's op.",
+)
+tanh = _unary("tanh", "Hyperbolic tangent of each element.")
+erf = _unary(
+    "erf",
+    "Gauss error function of each element.",
+    formula="erf(I) = 2 / sqrt(pi) * integral from 0 to I of exp(-t * t) dt",
+)
+trunc = _unary(
+    "trunc", "The whole number nearest to each element on the way to zero.", source=NUMPY
+)
+roundeven = _unary(
+    "roundeven",
+    "The nearest whole number to each element, halves to the even one.",
+    source="this library; NumPy's `numpy.rint`",
+)
+erfc = _unary(
+    "erfc",
+    "Complementary error function of each element, exact where `erf` is near one.",
+    formula="erfc(I) = 1 - erf(I)",
+    source="this library; SciPy's `scipy.special.erfc`",
+)
 
 
 @structured_op

@@ -45,11 +45,11 @@ def compile_copy(
     entry: str | None,
     *,
     trusted: bool,
-    checked: bool,
-    opt_level: int | None,
-    libraries: Sequence[str | Path],
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
-    key: str | None,
+    checked: bool = False,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    key: str | None = None,
 ) -> Kernel:
     """`compile` of a copy of a module; `key` is the kernel's key in the cache, if known."""
     with borrowed_context() as loan:

@@ -125,14 +125,16 @@ def common_dtype(op: str, values: Sequence[Any]) -> DType:
     try:
         return np.result_type(*values)
     except TypeError as error:
-        dtypes = " and ".join(
-            str(getattr(value, "dtype", type(value).__name__)) for value in values
-        )
+        kinds = (value if isinstance(value, np.dtype) else _kind_of(value) for value in values)
         raise DTypeError(
-            f"{op}: {dtypes} have no common dtype",
-            hint="convert them with array.astype(...), or give dtype=",
+            f"{op}: {' and '.join(map(str, kinds))} have no common dtype",
+            hint="convert them with .astype(...), or give dtype=",
             notes=[str(error)],
         ) from None
+
+
+def _kind_of(value: Any) -> Any:
+    return getattr(value, "dtype", type(value).__name__)
 
 
 Shape = tuple[int, ...]

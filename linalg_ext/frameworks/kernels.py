@@ -46,7 +46,7 @@ def kernel_of(
     from linalg_ext.compiler.module_compilation import compile_copy
 
     try:
-        return compile_copy(module(), ENTRY, trusted=True, libraries=(), key=key, **options)
+        return compile_copy(module(), ENTRY, trusted=True, key=key, **options)
     except IRError as error:
         raise refusal(error) from error
 

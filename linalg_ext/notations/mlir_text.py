@@ -100,6 +100,10 @@ class Reader:
             self.refuse_token(of_what, token, f"`{text}`")
         return token
 
+    def skip(self) -> int:
+        """Take a token, or a bracket with all up to the one that closes it; the offset after."""
+        return self.balanced() if self.peek().text in _CLOSING else self.next().end
+
     def balanced(self, *, in_group: bool = False) -> int:
         """Take a bracket and all up to the one that closes it; the offset after that.
 

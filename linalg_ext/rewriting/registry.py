@@ -1,7 +1,7 @@
 """All passes of this library, by name.
 
-A file under `transforms/` is found by itself: looking a name up imports every module of the
-registered packages once, and their decorators register the passes they make.
+A file under `transforms/` is found by itself: looking a name up imports every module of
+that package once, and their decorators register the passes they make.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,8 +34,7 @@ class Registered(Protocol):
 
 _passes: dict[str, Registered] = {}
 # Named, not imported: this room lies below the one where the passes are.
-_packages: list[str] = ["linalg_ext.transforms"]
-_imported: set[str] = set()
+_PACKAGE = "linalg_ext.transforms"
 _lock = Lock()
 
 
@@ -83,27 +83,22 @@ def register(new: Registered) -> None:
     _passes[new.pass_name] = new
 
 
-def add_package(name: str) -> None:
-    """Look for passes in a package and its subpackages, too."""
-    with _lock:
-        if name not in _packages:
-            _packages.append(name)
+@cache
+def _import_passes() -> None:
+    import_all(_PACKAGE)
 
 
 def all_passes() -> Mapping[str, Registered]:
     """Return every pass by its name, in order of names."""
     with _lock:
-        for package in _packages:
-            if package not in _imported:
-                import_all(package)
-                _imported.add(package)
+        _import_passes()
     return dict(sorted(_passes.items()))
 
 
 def find(pass_name: str) -> Registered | None:
     """Return the pass of that name, but none of upstream's; None if absent."""
     registered = _passes.get(pass_name)
-    if registered is None and (pass_name.startswith(OWN_PREFIX) or len(_packages) > 1):
+    if registered is None and pass_name.startswith(OWN_PREFIX):
         registered = all_passes().get(pass_name)
     return registered
 

@@ -304,9 +304,14 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
 
 def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
     """Build the matrix product that an op is, with maps where needed; None if it is not one."""
-    contraction = contraction_of(recognized)
-    form = None if contraction is None else matmul_form(contraction)
+    form = _matmul_form(recognized.definition, tuple(recognized.types.items()))
     return None if form is None else build_matmul(form, recognized)
+
+
+@lru_cache(maxsize=4096)
+def _matmul_form(definition: OpDefinition, types: tuple[tuple[str, str], ...]) -> MatmulForm | None:
+    contraction = contraction_of(RecognizedOp(definition, (), (), dict(types)))
+    return None if contraction is None else matmul_form(contraction)
 
 
 def _upstream_multiplies(recognized: RecognizedOp) -> bool:
@@ -331,7 +336,7 @@ def build_most_specific(recognized: RecognizedOp) -> ir.Operation:
     Raises:
         DTypeError: a function has no meaning for its element type.
     """
-    built = _build_named(recognized) or _build_matmul(recognized)
+    built = _build_named(recognized) or build_matmul_of(recognized)
     built = built or build_rearrangement(recognized) or build_category(recognized)
     return built or build_plain(recognized)
 
@@ -359,14 +364,3 @@ def _build_named(recognized: RecognizedOp) -> ir.Operation | None:
         if built is not None:
             return built
     return None
-
-
-def _build_matmul(recognized: RecognizedOp) -> ir.Operation | None:
-    form = _matmul_form(recognized.definition, tuple(recognized.types.items()))
-    return None if form is None else build_matmul(form, recognized)
-
-
-@lru_cache(maxsize=4096)
-def _matmul_form(definition: OpDefinition, types: tuple[tuple[str, str], ...]) -> MatmulForm | None:
-    contraction = contraction_of(RecognizedOp(definition, (), (), dict(types)))
-    return None if contraction is None else matmul_form(contraction)

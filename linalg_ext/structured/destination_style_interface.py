@@ -24,7 +24,7 @@ from linalg_ext.structured.interface_dispatch import (
 )
 from linalg_ext.structured.invariants import broken_rules, check, is_buffer, is_shaped, is_tensor
 from linalg_ext.structured.maps import has_payload, place_of
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.operands import copy_regions, static_sizes
 from linalg_ext.structured.outputs import size_at
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
@@ -59,7 +59,7 @@ def cloned(
     )
     if not with_regions:
         return new
-    _copy_regions(op, new)
+    copy_regions(op, new)
     _retype_carried(rule, op, new)
     _replace_captured(new, mapping or {})
     return _verified(op, new)
@@ -165,15 +165,6 @@ def _check_buffer_of(op: ir.Operation, position: int, new: ir.Type, old: ir.Type
             where=place_of(op),
             expected="a memref of its shape and element type, of any layout and memory space",
         )
-
-
-def _copy_regions(op: ir.Operation, new: ir.Operation) -> None:
-    # Not with ip=False: it must have a place, or it is freed too late.
-    copy = op.clone(ip=ir.InsertionPoint(new))
-    for old, region in zip(copy.regions, new.regions, strict=True):
-        for block in list(old.blocks):
-            block.append_to(region)
-    copy.erase()
 
 
 def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) -> None:

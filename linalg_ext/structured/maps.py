@@ -15,7 +15,7 @@ from linalg_ext.definition.model import IteratorType
 from linalg_ext.ir.diagnostics import collected
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured import extension as extension_ops
-from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.operands import copy_regions, to_ir_map
 
 INDEXING_MAPS = "indexing_maps"
 
@@ -127,11 +127,7 @@ def rebuilt(
         regions=len(op.regions),
         loc=op.location,
     )
-    clone = op.clone()
-    for old, region in zip(clone.regions, new.regions, strict=True):
-        for block in list(old.blocks):
-            block.append_to(region)
-    clone.erase()
+    copy_regions(op, new)
     return new if is_valid_or_erased(new) else None
 
 

@@ -24,10 +24,10 @@ Size: TypeAlias = int | None
 """A size in a type; None where it is dynamic."""
 
 
-def type_shape(sizes: Sequence[Size]) -> list[int]:
-    """Sizes as types hold them, with upstream's mark for one that is dynamic."""
+def type_shape(sizes: Sequence[object]) -> list[int]:
+    """Sizes as types hold them, with upstream's mark for each that is no number."""
     gap = ir.ShapedType.get_dynamic_size()
-    return [gap if size is None else size for size in sizes]
+    return [size if isinstance(size, int) else gap for size in sizes]
 
 
 def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
@@ -104,5 +104,4 @@ def mixed_operands(*groups: Sequence[Index]) -> tuple[Any, ...]:
 
 def mixed_attribute(numbers: Sequence[Index]) -> ir.DenseI64ArrayAttr:
     """The static part of numbers that ops hold half as an attribute, half as operands."""
-    gap = ir.ShapedType.get_dynamic_size()
-    return ir.DenseI64ArrayAttr.get([n if isinstance(n, int) else gap for n in numbers])
+    return ir.DenseI64ArrayAttr.get(type_shape(numbers))

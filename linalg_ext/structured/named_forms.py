@@ -32,7 +32,7 @@ from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.structured.contraction_form import plain_dims
-from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.operands import BoundOp, bind, copied
 from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import RecognizedOp
 
@@ -523,7 +523,4 @@ def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
     mapping: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))
     with ir.InsertionPoint(new):
         for inner in old.operations:
-            copy = inner.operation.clone().operation
-            for position, operand in enumerate(list(copy.operands)):
-                copy.operands[position] = mapping.get(operand, operand)
-            mapping.update(zip(inner.operation.results, copy.results, strict=True))
+            copied(inner.operation, mapping)

@@ -49,6 +49,48 @@ def ops_where(
     return ops
 
 
+def replace_operands(op: ir.Operation, new: Mapping[ir.Value, ir.Value]) -> None:
+    """Replace operands of `op` and of all operations nested in it by new values."""
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for number, value in enumerate(inner.operands):
+            if value in new:
+                inner.operands[number] = new[value]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+
+
+def copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Copy an op to the insertion point.
+
+    Args:
+        values: the values that replace those of the op; its results are added.
+    """
+    clone = op.clone().operation
+    replace_operands(clone, values)
+    values.update(zip(op.results, clone.results, strict=True))
+    return clone
+
+
+def copied_on(op: ir.Operation, operands: Iterable[ir.Value]) -> ir.Operation:
+    """Copy an op to the insertion point, on other operands; those not given stay."""
+    clone = op.clone().operation
+    for number, operand in enumerate(operands):
+        clone.operands[number] = operand
+    return clone
+
+
+def copy_regions(op: ir.Operation, new: ir.Operation) -> None:
+    """Fill the empty regions of a new op with copies of those of another op."""
+    # Not with ip=False: it must have a place, or it is freed too late.
+    copy = op.clone(ip=ir.InsertionPoint(new))
+    for old, region in zip(copy.regions, new.regions, strict=True):
+        for block in list(old.blocks):
+            block.append_to(region)
+    copy.erase()
+
+
 @contextmanager
 def erased_on_error(op: ir.Operation, label: str) -> Iterator[None]:
     """Erase an unfinished op where an error interrupts its construction.

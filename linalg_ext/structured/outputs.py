@@ -15,6 +15,7 @@ from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.structured.constants import integer_constant, number_constant
+from linalg_ext.structured.mixed import type_shape
 from linalg_ext.structured.operands import bind_types, shapes_differ, static_sizes
 
 
@@ -74,9 +75,7 @@ def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
 
 def split_sizes(sizes: Sequence[RuntimeSize | int]) -> tuple[list[int], list[ir.Value]]:
     """Sizes as builders of ops take them: the shape of a type, and the dynamic sizes."""
-    gap = ir.ShapedType.get_dynamic_size()
-    shape = [size if isinstance(size, int) else gap for size in sizes]
-    return shape, [size.value for size in sizes if isinstance(size, RuntimeSize)]
+    return type_shape(sizes), [size.value for size in sizes if isinstance(size, RuntimeSize)]
 
 
 def dim_of(value: ir.Value, axis: int) -> ir.Value:

@@ -22,6 +22,7 @@ from linalg_ext.structured.mixed import (
     mixed,
     mixed_operands,
     segments,
+    type_shape,
 )
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.outputs import dim_of
@@ -128,9 +129,7 @@ def value_of(number: Number) -> ir.Value:
 
 def tensor_type(sizes: Sequence[Number], like: ir.Type) -> ir.Type:
     """The type of a tensor of these sizes, of the elements of another."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [size if isinstance(size, int) else dynamic for size in sizes]
-    return ir.RankedTensorType.get(shape, ir.ShapedType(like).element_type)
+    return ir.RankedTensorType.get(type_shape(sizes), ir.ShapedType(like).element_type)
 
 
 def as_number(index: Index) -> Number:

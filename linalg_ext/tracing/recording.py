@@ -53,16 +53,7 @@ def compiled(
     traced = record(function, call, new_context()) if recording is None else recording
 
     def make() -> Kernel:
-        return compile_copy(
-            traced.module,
-            traced.name,
-            trusted=True,
-            checked=False,
-            opt_level=None,
-            libraries=(),
-            result_dtypes=traced.dtypes,
-            key=None,
-        )
+        return compile_copy(traced.module, traced.name, trusted=True, result_dtypes=traced.dtypes)
 
     return Compiled(make() if tuning is None else tuned(make, tuning), traced)
 

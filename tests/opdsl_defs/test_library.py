@@ -260,7 +260,8 @@ def test_a_family_is_imported_when_it_is_asked_for() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )
-    assert sorted(done.stdout.split()) == ["elementwise", "unary"]
+    families = [name for name in done.stdout.split() if not name.startswith("_")]
+    assert sorted(families) == ["elementwise", "unary"]
 
 
 def test_the_names_of_built_ins_are_ops_here() -> None:

@@ -11,8 +11,8 @@ from linalg_ext.dialects.gml_st.ir.op_views import PARALLEL, LoopView, Materiali
 from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.dialects.gml_st.ir.types import is_view_of
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.operands import producer
+from linalg_ext.structured.outputs import dim_of
 
 from ._set_elements import SubsetAccess
 
@@ -230,17 +230,13 @@ def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
         return old
     if is_view_of(type_, old.type):
         return memref.CastOp(type_, old).result
-    memref_type, emitter = ir.MemRefType(type_), Emitter()
+    memref_type = ir.MemRefType(type_)
     if isinstance(memref_type.layout, ir.StridedLayoutAttr):
         raise ArgumentError(
             f"the accumulator combines with a {type_}, and there is a {old.type}",
             hint="yield a view of fewer known strides, or memory without strides",
         )
-    sizes = [
-        memref.DimOp(old, emitter.value(dim)).result
-        for dim in range(memref_type.rank)
-        if memref_type.is_dynamic_dim(dim)
-    ]
+    sizes = [dim_of(old, dim) for dim in range(memref_type.rank) if memref_type.is_dynamic_dim(dim)]
     buffer: ir.Value = memref.AllocOp(type_, sizes, []).result
     memref.CopyOp(old, buffer)
     return buffer

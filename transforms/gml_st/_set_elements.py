@@ -16,7 +16,7 @@ from linalg_ext.dialects.gml_st.ir.types import container_shape, is_element, is_
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
-from linalg_ext.structured.mixed import Index, Size, mixed_attribute, type_shape
+from linalg_ext.structured.mixed import Index, Size, mixed_operands, type_shape
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.views import view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
@@ -99,8 +99,7 @@ class SubsetAccess:
         emitter = Emitter()
         sizes = _sizes_as_typed(tile.sizes, known_sizes, emitter)
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
-        values = [[number for number in group if not isinstance(number, int)] for group in groups]
-        return (*values, *map(mixed_attribute, groups))
+        return mixed_operands(*groups)
 
 
 def _sizes_as_typed(

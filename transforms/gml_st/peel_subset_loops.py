@@ -38,6 +38,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.mixed import type_shape
 from linalg_ext.structured.sizes import as_number, value_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 
@@ -195,11 +196,8 @@ def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
         if set_ != old or accumulated:
             continue
         shape = subset_shape(new.type).sizes
-        dynamic = ir.ShapedType.get_dynamic_size()
-        type_ = ir.RankedTensorType.get(
-            [dynamic if size is None else size for size in shape],
-            ir.ShapedType(value.type).element_type,
-        )
+        element = ir.ShapedType(value.type).element_type
+        type_ = ir.RankedTensorType.get(type_shape(shape), element)
         with op.location, ir.InsertionPoint(op):
             op.operands[number] = cast(value, type_)
         op.operands[len(operands) - len(terminator.sets) + number] = new

@@ -61,7 +61,6 @@ number of threads. The price is memory for the results of all iterations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.dialects import gml_st
@@ -70,7 +69,7 @@ from linalg_ext.dialects.gml_st.ir.sets import is_filter
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
-from linalg_ext.transforms.ir_utils.walking import operations, replace_each
+from linalg_ext.transforms.ir_utils.walking import copied, operations, replace_each
 
 from ._nest import makers, may_move, move_here, rename
 
@@ -227,8 +226,5 @@ def _copied(
     needed = makers(set_, body[0].block) if body else []
     for op in body:
         if op in needed:
-            copy: Any = op.clone()
-            for number, operand in enumerate(op.operands):
-                copy.operands[number] = names.get(operand, operand)
-            names.update(zip(op.results, copy.results, strict=True))
+            copied(op, names)
     return names.get(set_, set_)

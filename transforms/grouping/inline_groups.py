@@ -23,7 +23,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.group import GROUPS, PRESERVE, Group
+from linalg_ext.structured.group import GROUPS, PRESERVE, Group, in_preserved_group
 from linalg_ext.transforms.ir_utils.walking import ancestor_in, is_unused, producer, replace_op
 
 NAME = "linalg-ext-inline-groups"
@@ -46,7 +46,7 @@ def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Repo
     module.operation.walk(visit)  # those inside others first
     for op in groups:
         report.matched[op.name] += 1
-        if keep_preserved and _is_preserved(op):
+        if keep_preserved and (PRESERVE in op.attributes or in_preserved_group(op)):
             report.leave(op.name, "the group is marked preserve")
             continue
         report.changed[op.name] += 1
@@ -91,11 +91,3 @@ def replace_uses(old: Any, new: Any, group: Any, *, inside: bool) -> None:
     for use in list(old.uses):
         if (ancestor_in(body, use.owner.operation) is not None) == inside:
             use.owner.operands[use.operand_number] = new
-
-
-def _is_preserved(op: Any) -> bool:
-    while op is not None:
-        if op.name in GROUPS and PRESERVE in op.attributes:
-            return True
-        op = op.operation.parent
-    return False

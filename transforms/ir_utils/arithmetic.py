@@ -157,6 +157,22 @@ def known_trips(lower: ir.Value | int, upper: ir.Value | int, step: ir.Value | i
     return max(0, -(-(high - low) // max(1, stride)))
 
 
+_MOST_TRIPS = (1 << 63) - 1
+"""More than a loop ever goes through."""
+
+
+def trip_count(lower: Any, upper: Any, step: Any, *, is_unsigned: bool = False) -> Any:
+    """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
+    known = known_trips(lower, upper, step)
+    if known is not None:
+        return index(min(known, _MOST_TRIPS))
+    compare = arith.CmpIPredicate.ult if is_unsigned else arith.CmpIPredicate.slt
+    length = arith.ceildivui(arith.subi(upper, lower), step)
+    trips = arith.select(arith.cmpi(compare, lower, upper), length, constant(length.type, 0))
+    is_index = trips.type == ir.IndexType.get()
+    return trips if is_index else arith.index_castui(ir.IndexType.get(), trips)
+
+
 def known_index(value: ir.Value | int) -> int | None:
     """Return an index that is a number or a constant; None for any other."""
     if isinstance(value, int):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg
+from linalg_ext.structured.operands import static_sizes
 
-from .walking import producer
+from .walking import copied, producer
 
 
 def maps_of(op: Any) -> list[Any]:
@@ -29,22 +30,10 @@ def extents_of(op: Any) -> dict[int, int | None]:
     for value, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(value.type, ir.ShapedType):
             continue
-        shape = ir.ShapedType(value.type)
-        for axis, result in enumerate(map_.results):
-            if isinstance(result, ir.AffineDimExpr):
-                size = None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
-                if extents.get(result.position) is None:
-                    extents[result.position] = size
+        for result, size in zip(map_.results, static_sizes(value), strict=True):
+            if isinstance(result, ir.AffineDimExpr) and extents.get(result.position) is None:
+                extents[result.position] = size
     return extents
-
-
-def sizes_in(type_: Any) -> list[int | None]:
-    """Return the size of each axis of a shaped type; None for a dynamic one."""
-    shape = ir.ShapedType(type_)
-    return [
-        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
-        for axis in range(shape.rank)
-    ]
 
 
 def input_count(op: Any) -> int:
@@ -127,9 +116,7 @@ def computed_anew(value: Any, body: Any, replacements: dict[Any, Any]) -> Any:
     op = inside(value, body)
     if op is None:
         return value
-    operands = [computed_anew(operand, body, replacements) for operand in op.operands]
-    clone = op.clone()
-    for number, operand in enumerate(operands):
-        clone.operands[number] = operand
-    replacements.update(zip(op.results, clone.results, strict=True))
+    for operand in op.operands:
+        computed_anew(operand, body, replacements)
+    copied(op, replacements)
     return replacements[value]

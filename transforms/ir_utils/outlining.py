@@ -8,7 +8,7 @@ from typing import NamedTuple
 from linalg_ext.bindings import func, ir
 
 from .repeats import copy_of, is_repeated
-from .walking import replace_operands
+from .walking import copied
 
 STEM = "linalg_ext_loops"
 """The prefix of the names of functions that were loops."""
@@ -99,9 +99,7 @@ def part_of_ops(
             if value not in inside:
                 inside[value] = copy_of(value)
         for op in ops:
-            copy = op.clone().operation
-            replace_operands(copy, inside)
-            inside.update(zip(op.results, copy.results, strict=True))
+            copied(op, inside)
         func.ReturnOp([inside[value] for value in returned])
     return Part(module, operands)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linalg_ext.bindings import ir
 
-from .walking import producer
+from .walking import copied_on, producer
 
 _REPEATED = frozenset(
     {
@@ -64,11 +64,7 @@ def _is_constant(op: Any) -> bool:
 def copy_of(value: ir.Value) -> ir.Value:
     """Return a copy, at the insertion point, of a value that is repeated."""
     op = producer(value)
-    operands = list(map(copy_of, op.operands))
-    copy = op.clone().operation
-    for number, operand in enumerate(operands):
-        copy.operands[number] = operand
-    result: ir.Value = copy.results[0]
+    result: ir.Value = copied_on(op, list(map(copy_of, op.operands))).results[0]
     return result
 
 

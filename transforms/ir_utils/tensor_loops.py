@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
+from linalg_ext.structured.mixed import mixed_operands, type_shape
 
 from .arithmetic import index
 from .generics import iterators
-from .walking import replace_operands
+from .walking import copied
 
 
 def as_index(value: Any) -> Any:
@@ -164,9 +165,7 @@ def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
 
     *ops, last = list(block.operations)
     for op in ops:
-        copy = op.operation.clone().operation
-        replace_operands(copy, replacements)
-        replacements.update(zip(op.operation.results, copy.results, strict=True))
+        copied(op.operation, replacements)
     return [replacements.get(value, value) for value in last.operation.operands]
 
 
@@ -202,29 +201,13 @@ def extract_slice(
     source: Any, offsets: Sequence[Any], sizes: Sequence[Any], dropped: Collection[int] = ()
 ) -> Any:
     """Build a `tensor.extract_slice` of step 1 that drops some dimensions of size 1."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [
-        size if isinstance(size, int) else dynamic
-        for axis, size in enumerate(sizes)
-        if axis not in dropped
-    ]
+    shape = type_shape([size for axis, size in enumerate(sizes) if axis not in dropped])
     type_ = ir.RankedTensorType.get(shape, source.type.element_type)
-    return tensor.ExtractSliceOp(type_, source, *_geometry(offsets, sizes)).result
+    geometry = mixed_operands(offsets, sizes, [1] * len(sizes))
+    return tensor.ExtractSliceOp(type_, source, *geometry).result
 
 
 def insert_slice(source: Any, into: Any, offsets: Sequence[Any], sizes: Sequence[Any]) -> Any:
     """Build a `tensor.insert_slice` of step 1; the source may lack dimensions of size 1."""
-    return tensor.InsertSliceOp(source, into, *_geometry(offsets, sizes)).result
-
-
-def _geometry(offsets: Sequence[Any], sizes: Sequence[Any]) -> tuple[Any, ...]:
-    dynamic_offset = ir.ShapedType.get_dynamic_stride_or_offset()
-    dynamic_size = ir.ShapedType.get_dynamic_size()
-    return (
-        [offset for offset in offsets if not isinstance(offset, int)],
-        [size for size in sizes if not isinstance(size, int)],
-        [],
-        [offset if isinstance(offset, int) else dynamic_offset for offset in offsets],
-        [size if isinstance(size, int) else dynamic_size for size in sizes],
-        [1] * len(sizes),
-    )
+    geometry = mixed_operands(offsets, sizes, [1] * len(sizes))
+    return tensor.InsertSliceOp(source, into, *geometry).result

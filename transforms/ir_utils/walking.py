@@ -16,6 +16,15 @@ from linalg_ext.structured.maps import line_of
 producer: Callable[[Any], Any] = structured_operands.producer
 """The op that a value is a result of; None for an argument of a block."""
 
+replace_operands: Callable[[Any, Mapping[Any, Any]], None] = structured_operands.replace_operands
+"""Replace operands of an op and of all operations nested in it by new values."""
+
+copied: Callable[[Any, dict[Any, Any]], Any] = structured_operands.copied
+"""Copy an op to the insertion point, with values replaced; the new results are added to them."""
+
+copied_on: Callable[[Any, Iterable[Any]], Any] = structured_operands.copied_on
+"""Copy an op to the insertion point, on other operands."""
+
 operations: Callable[[Any, Collection[str]], list[Any]] = transformation.operations
 """The ops of some names in an op, in the order of the text."""
 
@@ -87,18 +96,6 @@ def replace_op(op: Any, *values: Any) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
-
-
-def replace_operands(op: Any, new: Mapping[Any, Any]) -> None:
-    """Replace operands of `op` and of all operations nested in it by new values."""
-
-    def visit(inner: Any) -> Any:
-        for number, value in enumerate(inner.operands):
-            if value in new:
-                inner.operands[number] = new[value]
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
 
 
 def element_type(type_: Any) -> Any:

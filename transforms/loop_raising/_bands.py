@@ -25,7 +25,7 @@ from linalg_ext.transforms.analysis.buffers import (
     is_memory,
     may_write,
 )
-from linalg_ext.transforms.ir_utils.walking import replace_operands, select
+from linalg_ext.transforms.ir_utils.walking import select
 
 FOR = "scf.for"
 
@@ -322,15 +322,3 @@ def computed_from(
             ops.add(op)
             waiting += [] if is_end(op) else read_values([op])
     return ops
-
-
-def copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
-    """Copy an op to the insertion point.
-
-    Args:
-        values: the values that replace those of the op; its results are added.
-    """
-    clone = op.clone().operation
-    replace_operands(clone, values)
-    values.update(zip(op.results, clone.results, strict=True))
-    return clone

@@ -40,6 +40,7 @@ from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.mixed import type_shape
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
@@ -158,12 +159,11 @@ def expanded(loop: ir.Operation, type_: ir.Type) -> _Element | None:
     if body is None or not whole or any(is_defined_inside(upper, body) for upper in uppers):
         return _on_stack(loop, type_)
     sizes = [read(upper) for upper in uppers]
-    shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes]
     dynamic = [
         upper for upper, size in zip(uppers, sizes, strict=True) if not isinstance(size, int)
     ]
     with loop.location, ir.InsertionPoint(levels[0]):
-        buffer = memref.alloca(ir.MemRefType.get(shape, type_), dynamic, [])
+        buffer = memref.alloca(ir.MemRefType.get(type_shape(sizes), type_), dynamic, [])
     return _Element(buffer, tuple(map(induction_variable, levels)))
 
 

@@ -20,7 +20,7 @@ from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
 from linalg_ext.transforms.codegen.vectorization.reductions import combining_op
 from linalg_ext.transforms.ir_utils.generics import iterators
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import copied, operations
 
 from ._bands import (
     FOR,
@@ -30,7 +30,6 @@ from ._bands import (
     Memory,
     band_of,
     computed_from,
-    copied,
     induction_variable,
     is_load,
     is_pure,

@@ -34,9 +34,9 @@ from linalg_ext.structured.mixed import mixed, segments
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import by_origin, sizes_of
 from linalg_ext.symbolic.integers import is_eq
-from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import copied, is_unused, operations, replace_op
 
-from ._bands import FOR, copied, is_pure, nested, read_values
+from ._bands import FOR, is_pure, nested, read_values
 from .accumulate_in_memory import accumulate, expanded
 from .distribute_loops import distribute_loops
 from .raising import is_on_tensors, is_tensor, outermost, raise_nests, with_location

@@ -51,7 +51,7 @@ from linalg_ext.bindings import arith, cf, func, ir, passmanager, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.interrupts import HANDLER, INTERRUPTED, PREVIOUS, VARIABLE
 from linalg_ext.runtime.machine_code import variable_symbol
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index, known_index, known_trips
+from linalg_ext.transforms.ir_utils.arithmetic import index, known_index, known_trips, trip_count
 from linalg_ext.transforms.ir_utils.module_functions import declare, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import (
     callee_of,
@@ -82,9 +82,6 @@ _CHUNK = 1e6
 
 _USUAL_TRIPS = 1024
 """The assumed trip count of a loop over an axis whose size only a call knows."""
-
-_MOST_TRIPS = (1 << 63) - 1
-"""More than a loop ever goes through."""
 
 _FOREVER = math.inf
 """The work of a loop that nothing bounds."""
@@ -259,9 +256,12 @@ def _backward_branches(op: Any) -> list[Any]:
 
 def _cut(loop: Any, rounds: int) -> Any:
     """Cut a loop into chunks of a number of rounds; return the first op of a chunk."""
-    lower, _, step, *carried = loop.operands
+    lower, upper, step, *carried = loop.operands
+    is_unsigned = "unsignedCmp" in loop.attributes
     with loop.location, ir.InsertionPoint(loop):
-        zero, unit, trips, chunk = index(0), index(1), _trip_count(loop), index(rounds)
+        zero, unit = index(0), index(1)
+        trips = trip_count(lower, upper, step, is_unsigned=is_unsigned)
+        chunk = index(rounds)
         outer = scf.ForOp(zero, trips, chunk, carried)
         with ir.InsertionPoint(outer.body):
             following = arith.addi(outer.induction_variable, chunk)
@@ -281,22 +281,6 @@ def _cut(loop: Any, rounds: int) -> Any:
         inner.body.append(op.operation)
     replace_op(loop, *outer.results)
     return following.owner
-
-
-def _trip_count(loop: Any) -> Any:
-    """Return the trip count of an `scf.for`, as an index."""
-    lower, upper, step = list(loop.operands)[:3]
-    known = known_trips(lower, upper, step)
-    if known is not None:
-        return index(min(known, _MOST_TRIPS))
-    compare = (
-        arith.CmpIPredicate.ult if "unsignedCmp" in loop.attributes else arith.CmpIPredicate.slt
-    )
-    length = arith.ceildivui(arith.subi(upper, lower), step)
-    trips = arith.select(arith.cmpi(compare, lower, upper), length, constant(length.type, 0))
-    return (
-        trips if trips.type == ir.IndexType.get() else arith.index_castui(ir.IndexType.get(), trips)
-    )
 
 
 def _variable(number: Any, lower: Any, step: Any) -> Any:

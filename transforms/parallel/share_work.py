@@ -66,9 +66,10 @@ from linalg_ext.transforms.ir_utils.arithmetic import (
     number,
     part_along,
     times,
+    trip_count,
 )
 from linalg_ext.transforms.ir_utils.module_functions import THREADS, entry_with_status
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import copied_on, operations
 
 from . import _partition
 from ._partition import (
@@ -298,7 +299,7 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
     most = threads * _partition.SLICES_EACH
     with op.location, ir.InsertionPoint(op):
         lower, upper, steps = (list(map(index, bounds)) for bounds in bounds_of(op))
-        sizes = [_trips(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
+        sizes = [trip_count(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
         total = functools.reduce(arith.muli, sizes)
         if loop.trips is None:
             took = arith.mulf(as_number(total), number(loop.nanoseconds))
@@ -339,15 +340,6 @@ def bounds_of(op: ir.Operation) -> list[Sequence[_Index]]:
         [next(dynamic) if value == _OPEN else value for value in ir.DenseI64ArrayAttr(attribute)]
         for attribute in (op.attributes[name] for name in _FORALL_BOUNDS)
     ]
-
-
-def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
-    """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
-    trips = known_trips(lower, upper, step)
-    if trips is not None:
-        return index(trips)
-    length = arith.maxsi(arith.subi(upper, lower), index(0))
-    return arith.ceildivui(length, step)
 
 
 def _nanoseconds_of_block(block: ir.Block) -> float | None:
@@ -441,9 +433,7 @@ class _SliceWriter:
                     operands[position] = local[access.buffer]
                 else:
                     operands[position] = self._part(access, loop, first, size, views)
-            clone = step.op.clone()
-            for position, operand in enumerate(operands):
-                clone.operands[position] = operand
+            copied_on(step.op, operands)
         for value in local.values():
             memref.DeallocOp(value)
 

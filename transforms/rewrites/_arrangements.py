@@ -17,11 +17,11 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured import extension as extension_ops
-from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.extension import COMPUTE_TYPE
 from linalg_ext.structured.maps import collapsed_tensor, groups_of, indexing_maps, split_operands
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import filled
+from linalg_ext.structured.outputs import dim_of, filled
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""
@@ -269,7 +269,7 @@ def size_of(value: ir.Value, axis: int) -> int | ir.Value:
     op = producer(value)
     if op is not None and op.name == "tensor.empty":
         return op.operands[sum(shape.is_dynamic_dim(before) for before in range(axis))]
-    return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
+    return dim_of(value, axis)
 
 
 def empty(sizes: Sequence[int | ir.Value], element: ir.Type) -> ir.Value:
@@ -326,14 +326,8 @@ def unsqueezed(value: ir.Value, like: ir.Value, units: Collection[int]) -> ir.Va
 def expanded(
     value: ir.Value, type_: ir.Type, groups: list[list[int]], sizes: Sequence[int | ir.Value]
 ) -> ir.Value:
-    values = [size for size in sizes if not isinstance(size, int)]
-    return tensor.ExpandShapeOp(type_, value, groups, values, static_sizes(sizes)).result
-
-
-def static_sizes(sizes: Sequence[int | ir.Value]) -> list[int]:
-    """Return the sizes of a type: the static ones, and the mark of dynamic ones."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [size if isinstance(size, int) else dynamic for size in sizes]
+    dynamic, static = mixed_operands(sizes)
+    return tensor.ExpandShapeOp(type_, value, groups, dynamic, static).result
 
 
 def _groups(rank: int, units: Collection[int]) -> list[list[int]]:

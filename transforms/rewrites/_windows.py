@@ -18,8 +18,10 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineExpr, linear_terms
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.mixed import mixed_operands, type_shape
+from linalg_ext.structured.outputs import dim_of
 
-from ._arrangements import expanded, squeezed, static_sizes
+from ._arrangements import expanded, squeezed
 
 Labels = tuple[str, ...]
 
@@ -97,7 +99,7 @@ class Extents:
         if dim in self.static:
             return self.static[dim]
         value, axis = self._owners[dim]
-        return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
+        return dim_of(value, axis)
 
     def is_known(self, dim: str) -> bool:
         return dim in self._owners
@@ -182,14 +184,11 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
     if not needed:
         return value
     slice_ = tensor.ExtractSliceOp(
-        ir.RankedTensorType.get(static_sizes(sizes), shape.element_type),
+        ir.RankedTensorType.get(type_shape(sizes), shape.element_type),
         value,
-        [],
-        [size for size in sizes if isinstance(size, ir.Value)],
-        [],
-        [axis.offset for axis in view.axes],
-        static_sizes(sizes),
-        [axis.stride for axis in view.axes],
+        *mixed_operands(
+            [axis.offset for axis in view.axes], sizes, [axis.stride for axis in view.axes]
+        ),
     )
     return slice_.result
 
@@ -204,7 +203,7 @@ def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
         first = sum(map(len, groups))
         groups.append(list(range(first, first + len(axis.dims))))
     element = ir.ShapedType(value.type).element_type
-    return expanded(value, ir.RankedTensorType.get(static_sizes(sizes), element), groups, sizes)
+    return expanded(value, ir.RankedTensorType.get(type_shape(sizes), element), groups, sizes)
 
 
 def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:

@@ -21,6 +21,7 @@ from linalg_ext.executable.libraries import (
 from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.extension import forget_memoized_maps
 from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.operands import type_sizes
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.transforms.ir_utils.walking import place, select
 
@@ -92,10 +93,7 @@ def operand_type(type_: ir.Type) -> OperandType:
     """Return the type of an operand as a library describes it; unknown layouts are any layout."""
     if not isinstance(type_, ir.ShapedType) or isinstance(type_, ir.VectorType):
         return OperandType(str(type_))
-    shape = tuple(
-        None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
-    )
+    shape = tuple(type_sizes(type_))
     strides: tuple[bool, ...] | None = None
     if isinstance(type_, ir.MemRefType):
         steps, _ = type_.get_strides_and_offset()

@@ -10,7 +10,7 @@ from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.executable.libraries import Gemm
 from linalg_ext.structured.contraction import fill_number
 from linalg_ext.structured.contraction_form import Contraction
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.structured.outputs import dim_of, sizes_of, split_sizes
 from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
 
@@ -173,7 +173,7 @@ class CallBody:
                 ):
                     continue
                 equal = arith.cmpi(
-                    arith.CmpIPredicate.eq, _size(reference, other_axis), _size(value, axis)
+                    arith.CmpIPredicate.eq, dim_of(reference, other_axis), dim_of(value, axis)
                 )
                 cf.AssertOp(
                     equal,
@@ -231,8 +231,8 @@ class CallBody:
         if not isinstance(type_, ir.MemRefType) or expected.takes_layout_of(operand_type(type_)):
             return value
         self.copied.append(number)
-        sizes = [_size(value, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
-        fresh = memref.alloc(ir.MemRefType.get(type_.shape, type_.element_type), sizes, [])
+        shape, sizes = split_sizes(sizes_of(value))
+        fresh = memref.alloc(ir.MemRefType.get(shape, type_.element_type), sizes, [])
         memref.copy(value, fresh)
         return fresh
 
@@ -249,10 +249,6 @@ def _function(module: ir.Module, name: str, types: Sequence[Any]) -> tuple[ir.Bl
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     block = function.add_entry_block()
     return block, list(block.arguments)
-
-
-def _size(value: Any, axis: int) -> Any:
-    return memref.dim(value, index(axis))
 
 
 def _run(module: ir.Module, pipeline: str) -> None:

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap, AffineSymbol
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.initial import neutral_element
@@ -43,7 +43,7 @@ from linalg_ext.structured.destination_ops import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
 from linalg_ext.structured.maps import refusal
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
 
 from ._arrangements import squeezed, unsqueezed
@@ -310,9 +310,8 @@ def _read(recognized: RecognizedOp, factor: Factor, values: dict[str, ir.Value])
         dims,
         (Assignment(target, rewrite_expression(factor.difference, placed)),),
     )
-    sizes = [size.value if isinstance(size, RuntimeSize) else size for size in sizes_of(value)]
     element = ir.ShapedType(recognized.outputs[0].type).element_type
-    empty = tensor.EmptyOp(sizes, element).result
+    empty = empty_tensor(sizes_of(value), element)
     inputs = (value, *(values[name] for name in scalars))
     subtraction = RecognizedOp(difference, inputs, (empty,), recognized.types)
     return build_plain(subtraction).results[0]

@@ -8,7 +8,7 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.grouping.inline_groups import inline_block
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
-from linalg_ext.transforms.ir_utils.walking import replace_operands
+from linalg_ext.transforms.ir_utils.walking import copied_on, replace_operands
 
 _NAME = "linalg_ext.apart"
 
@@ -37,9 +37,7 @@ def run_alone(
             function = func.FuncOp(_NAME, (types, [result.type for result in op.results]))
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
-            clone = op.clone()
-            for position, argument in enumerate(list(block.arguments)[: len(op.operands)]):
-                clone.operands[position] = argument
+            clone = copied_on(op, list(block.arguments)[: len(op.operands)])
             arguments = list(block.arguments)[len(op.operands) :]
             replace_operands(clone, dict(zip(captured, arguments, strict=True)))
             func.ReturnOp(list(clone.results))

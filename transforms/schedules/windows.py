@@ -13,7 +13,7 @@ from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.mixed import mixed_operands, type_shape
 from linalg_ext.structured.sizes import as_number, index, size_of, value_of
 from linalg_ext.structured.views import is_view, view_type
 from linalg_ext.symbolic.index_sets import Tile
@@ -130,9 +130,8 @@ class _Slice:
             return self.base
         if isinstance(self.base.type, ir.MemRefType):
             return self._subview()
-        gap = ir.ShapedType.get_dynamic_size()
-        sizes = [size if isinstance(size, int) else gap for size in self.sizes]
-        shape = [size for axis, size in zip(self.axes, sizes, strict=True) if axis.dim is not None]
+        pairs = zip(self.axes, self.sizes, strict=True)
+        shape = type_shape([size for axis, size in pairs if axis.dim is not None])
         type_ = ir.RankedTensorType.get(shape, ir.ShapedType(self.base.type).element_type)
         return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
 
@@ -153,12 +152,7 @@ class _Slice:
     def _geometry(self) -> tuple[Any, ...]:
         sizes = [index(size) for size in self.sizes]
         offsets = [index(axis.offset) for axis in self.axes]
-        strides = mixed_attribute([axis.stride for axis in self.axes])
-        moving, dynamic = (
-            [number for number in column if not isinstance(number, int)]
-            for column in (offsets, sizes)
-        )
-        return moving, dynamic, [], mixed_attribute(offsets), mixed_attribute(sizes), strides
+        return mixed_operands(offsets, sizes, [axis.stride for axis in self.axes])
 
 
 def check_layouts(op: ir.Operation, step: str) -> None:

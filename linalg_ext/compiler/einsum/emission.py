@@ -23,7 +23,7 @@ from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.op_builders import as_value, build, require_insertion_point
-from linalg_ext.structured.operands import bind
+from linalg_ext.structured.operands import bind, static_sizes
 from linalg_ext.structured.outputs import all_or_nothing, make_outputs
 from linalg_ext.structured.payload import build_generic
 
@@ -47,7 +47,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
                 f"einsum: operand {number} is of type {value.type}",
                 expected="a ranked tensor or memref",
             )
-    shapes = [_static_shape(value) for value in values]
+    shapes = [tuple(static_sizes(value)) for value in values]
     contraction = request.subscripts.bind(
         [tuple(1 if size is None else size for size in shape) for shape in shapes]
     )
@@ -104,14 +104,6 @@ def _single(definition: OpDefinition, outs: Any) -> ir.Value:
     if len(values) != 1:
         raise ArityError(f"einsum: outs= has {len(values)} values", expected="1")
     return as_value(definition, "outs", values[0])
-
-
-def _static_shape(value: ir.Value) -> tuple[int | None, ...]:
-    shape = ir.ShapedType(value.type)
-    return tuple(
-        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
-        for axis in range(shape.rank)
-    )
 
 
 def with_broadcasts(
@@ -274,13 +266,4 @@ def compile_narrow(
                 func.ReturnOp([result])
             signature = ir.FunctionType.get(types, [result.type])
             function.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return compile_copy(
-            Module.of(module),
-            "einsum",
-            trusted=True,
-            checked=False,
-            opt_level=None,
-            libraries=(),
-            result_dtypes=None,
-            key=key,
-        )
+        return compile_copy(Module.of(module), "einsum", trusted=True, key=key)

@@ -148,10 +148,7 @@ def _is_ended(source: SourceText, begin: int, end: int) -> bool:
     while (token := reader.peek()).start < end and token.text:
         if token.text.strip('"') == _YIELD:
             return True
-        if token.text in ("(", "[", "{", "<"):
-            reader.balanced()
-        else:
-            reader.next()
+        reader.skip()
     return False
 
 

@@ -261,8 +261,7 @@ class _OpParser:
         while (token := reader.peek()).text not in (",", "}"):
             if not token.text:
                 reader.refuse("the attributes end too soon", token, "`}`")
-            is_bracket = token.text in ("(", "[", "{", "<")
-            end = reader.balanced() if is_bracket else reader.next().end
+            end = reader.skip()
         return reader.span(start, end)
 
     def _attribute(self, name: str) -> Span:

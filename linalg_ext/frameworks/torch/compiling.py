@@ -232,7 +232,6 @@ class PendingGraph:
                 trusted=True,
                 checked=self._options.is_checked,
                 opt_level=self._options.opt_level,
-                libraries=(),
                 result_dtypes=self._dtypes,
                 key=self.key,
             )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.definition.calls import common_dtype
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 from linalg_ext.tracing.functions import arithmetic as own
 from linalg_ext.tracing.functions import (
@@ -74,13 +75,6 @@ def _size(a: Any, axis: Any = None) -> Any:
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
-def _result_type(values: tuple[Any, ...]) -> Any:
-    try:
-        return np.result_type(*map(_dtype, values))
-    except TypeError as error:
-        raise DTypeError(f"result_type: {str(error).partition('. ')[0]}") from None
-
-
 def _min_scalar_type(value: Any) -> Any:
     if value.ndim == 0:
         refuse("numpy.min_scalar_type of a traced scalar depends on its number", "use x.dtype")
@@ -127,7 +121,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
     "min_scalar_type": lambda a: _min_scalar_type(as_traced(a)),
-    "result_type": lambda *values: _result_type(values),
+    "result_type": lambda *values: common_dtype("result_type", list(map(_dtype, values))),
 }
 _LINALG: Mapping[str, Callable[..., Any]] = {
     **_of(linear_algebra, "norm vector_norm matrix_norm matrix_power multi_dot cross"),

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.definition import calls
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
@@ -262,15 +263,12 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
     """
     kinds = [kind_for_numpy(value) for value in values]
     try:
-        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in kinds))
-    except TypeError as error:
-        raise DTypeError(
-            f"{name}: {' and '.join(getattr(k, '__name__', str(k)) for k in kinds)} have no common "
-            "dtype",
-            where=caller_location(),
-            hint="convert them with .astype(...)",
-            notes=[str(error)],
-        ) from None
+        return calls.common_dtype(
+            name, [kind(0) if isinstance(kind, type) else kind for kind in kinds]
+        )
+    except DTypeError as error:
+        error.where = caller_location()
+        raise
 
 
 def cast_to(value: Any, dtype: Any) -> Traced:

@@ -16,13 +16,13 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import groups_of
+from linalg_ext.structured.operands import static_sizes
 from linalg_ext.transforms.codegen.base.payload import attributes_text, combination_of
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     maps_of,
     output_of,
     parallel_loops,
-    sizes_in,
     yielded_by,
 )
 from linalg_ext.transforms.ir_utils.walking import producer
@@ -70,7 +70,7 @@ class ElementReader:
         return number
 
     def at_output(self, op: Any) -> At:
-        return tuple(map(self.loop, sizes_in(output_of(op).type)))
+        return tuple(map(self.loop, static_sizes(output_of(op))))
 
     def full(self, expression: Expression) -> Expression:
         """Expand all elements in an expression whose ops can be read."""

@@ -25,7 +25,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.generics import maps_of, output_of
-from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer, select
+from linalg_ext.transforms.ir_utils.walking import copied, is_unused, ops_of, producer, select
 
 from ._attention import Attention, find_attention
 
@@ -70,15 +70,12 @@ def _gather(attention: Attention) -> None:
     with last.location, ir.InsertionPoint(last):
         for op in old:
             destination = output_of(op)
-            clone = op.clone()
-            for position, value in enumerate(op.operands):
-                clone.operands[position] = new.get(value, value)
+            clone = copied(op, new)
             is_shared = destination not in new and comes_of(destination, "tensor.empty")
             if "shape" not in op.name and is_shared:
                 with ir.InsertionPoint(clone):
                     own = producer(destination).clone()
                 clone.operands[len(op.operands) - 1] = own.results[0]
-            new[op.results[0]] = clone.results[0]
         for position, value in enumerate(list(last.operands)[:-1]):
             last.operands[position] = new.get(value, value)
     _bring_destination(last)

@@ -46,7 +46,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     parallel_loops,
 )
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import copied_on, operations
 
 from .payload import combination_of
 from .problem import product_of
@@ -336,9 +336,7 @@ def _slice(op: Any, blocks: _Blocks, outputs: Mapping[int, Any]) -> Any:
                 factor = factor_of(expression, f"d{loop}")
                 if factor:
                     operands[number] = _part(op, operands[number], axis, loop, factor, low, size)
-    clone = op.clone().operation
-    for number, operand in enumerate(operands):
-        clone.operands[number] = operand
+    clone = copied_on(op, operands)
     for position in operations(clone, {"linalg.index"}):
         if loop_of(position) in blocks:
             with ir.InsertionPoint.after(position):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.ir_utils.generics import sizes_in
+from linalg_ext.structured.operands import type_sizes
 
 from .machine import Dot
 
@@ -75,7 +75,7 @@ def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
         str(type_),
         str(type_.element_type),
         dimensions,
-        tuple(sizes_in(type_)),
+        tuple(type_sizes(type_)),
         tuple(None if type_.is_dynamic_stride_or_offset(stride) else stride for stride in strides),
     )
 

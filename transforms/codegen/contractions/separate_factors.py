@@ -59,7 +59,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     parallel_loops,
     yielded_by,
 )
-from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
+from linalg_ext.transforms.ir_utils.walking import copied_on, operations, producer, replace_op
 
 NAME = "linalg-ext-separate-factors"
 
@@ -219,9 +219,7 @@ def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
     block = generic.regions[0].blocks.append(*types, output.type.element_type)
     *factors, total = block.arguments
     with ir.InsertionPoint(block):
-        multiplied = product.clone()
-        for place, factor in enumerate(factors):
-            multiplied.operands[place] = factor
+        multiplied = copied_on(product, factors)
         known = {
             body.arguments[len(body.arguments) - 1]: total,
             product.results[0]: multiplied.results[0],

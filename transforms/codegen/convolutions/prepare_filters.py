@@ -25,10 +25,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.operands import type_sizes
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import FACTORS, change_parameters, mark
-from linalg_ext.transforms.ir_utils.generics import sizes_in
 
 from ._winograd_plan import TAPS, WinogradPlan, make_winograd_plan, sized_convolution
 
@@ -80,7 +80,7 @@ def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
     if any(str(type_.element_type) != "f32" for type_ in types):
         return None
     channels = types[0].shape[1]
-    images, results, rows, columns = sizes_in(types[2])
+    images, results, rows, columns = type_sizes(types[2])
     if results is None or rows is None or columns is None or types[0].is_dynamic_dim(1):
         return None
     convolution = sized_convolution(images, channels, results, rows, columns)

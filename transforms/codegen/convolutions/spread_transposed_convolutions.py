@@ -71,6 +71,7 @@ from linalg_ext.definition.affine import (
 )
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     conditional_step,
     is_plain,
@@ -193,15 +194,7 @@ class _Window:
         return tensor.InsertSliceOp(part, value, *self._arguments()).result
 
     def _arguments(self) -> tuple[Any, ...]:
-        dynamic = ir.ShapedType.get_dynamic_size()
-        return (
-            [offset for offset in self.offsets if not isinstance(offset, int)],
-            [],
-            [],
-            [offset if isinstance(offset, int) else dynamic for offset in self.offsets],
-            list(self.sizes),
-            list(self.strides),
-        )
+        return mixed_operands(self.offsets, self.sizes, self.strides)
 
 
 def _of_taps(

@@ -42,6 +42,7 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction_form import contraction_of
 from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
@@ -53,7 +54,7 @@ from linalg_ext.transforms.codegen.base.epilogue import (
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, sizes_of
-from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops, sizes_in
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
@@ -187,7 +188,7 @@ def _multiplies_matrices(op: Any) -> bool:
     lengths: dict[str, int | None] = {}
     values = (*recognized.inputs, *recognized.outputs)
     for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
-        lengths |= dict(zip(dims, sizes_in(value.type), strict=True))
+        lengths |= dict(zip(dims, static_sizes(value), strict=True))
     return all(
         any(lengths[dim] != 1 for dim in dims) for dims in (contraction.rows, contraction.columns)
     )

@@ -42,6 +42,7 @@ from linalg_ext.bindings import arith, ir, memref
 from linalg_ext.definition.affine import AffineDim, AffineMap, linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
+from linalg_ext.structured.mixed import mixed_operands, type_shape
 from linalg_ext.transforms.ir_utils.arithmetic import index, times
 from linalg_ext.transforms.ir_utils.walking import select
 
@@ -155,16 +156,12 @@ def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[
     steps = [
         _sum([times(strides[axis], by) for axis, by in axes.items()]) for axes in reached.values()
     ]
-    parts = [_split([start]), _split([sizes[dim] for dim in reached]), _split(steps)]
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    layout = ir.StridedLayoutAttr.get(
-        start if isinstance(start, int) else dynamic,
-        [step if isinstance(step, int) else dynamic for step in steps],
-    )
-    shape, element = parts[1][1], value.type.element_type
-    type_ = ir.MemRefType.get(shape, element, layout)
-    values = [dynamic_values for dynamic_values, _ in parts]
-    return memref.ReinterpretCastOp(type_, value, *values, *(static for _, static in parts)).result
+    lengths = [sizes[dim] for dim in reached]
+    offset, *strides = type_shape([start, *steps])
+    layout = ir.StridedLayoutAttr.get(offset, strides)
+    type_ = ir.MemRefType.get(type_shape(lengths), value.type.element_type, layout)
+    geometry = mixed_operands([start], lengths, steps)
+    return memref.ReinterpretCastOp(type_, value, *geometry).result
 
 
 def _layout(value: Any) -> tuple[list[Any], Any]:
@@ -180,13 +177,6 @@ def _layout(value: Any) -> tuple[list[Any], Any]:
     ]
     is_open = type_.is_dynamic_stride_or_offset(offset)
     return known, metadata.results[1] if is_open else offset
-
-
-def _split(sizes: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """Return the dynamic sizes, and all sizes with MLIR's mark in the place of dynamic ones."""
-    mark = ir.ShapedType.get_dynamic_size()
-    values = [size for size in sizes if not isinstance(size, int)]
-    return values, [size if isinstance(size, int) else mark for size in sizes]
 
 
 def _sum(terms: Sequence[Any]) -> Any:

@@ -108,7 +108,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     parallel_loops,
 )
 from linalg_ext.transforms.ir_utils.tensor_loops import counted, nest
-from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
+from linalg_ext.transforms.ir_utils.walking import copied_on, producer, replace_each, select
 
 NAME = "linalg-ext-linearize-sums"
 
@@ -277,9 +277,7 @@ def _value(prefixes: _Prefixes, places: Mapping[str, Any]) -> Any:
 
 
 def _combined(prefixes: _Prefixes, before: Any, value: Any) -> Any:
-    clone = prefixes.step.combiner.clone()
-    clone.operands[0], clone.operands[1] = before, value
-    return clone.results[0]
+    return copied_on(prefixes.step.combiner, [before, value]).results[0]
 
 
 def _looked_up(op: Any, maps: Sequence[AffineMap], step: ConditionalStep) -> Any:

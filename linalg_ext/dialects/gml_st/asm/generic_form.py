@@ -255,10 +255,7 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
             finish()
             start, outside = reader.position, ""
         outside += gap + token.text
-        if token.text in ("(", "[", "{", "<"):
-            reader.balanced()
-        else:
-            reader.next()
+        reader.skip()
     finish()
     return ops
 
@@ -271,9 +268,8 @@ def _attributes(reader: Reader) -> dict[str, str]:
         value = ""
         if reader.accepts("="):
             start = end = reader.peek().start
-            while (token := reader.peek()).text not in (",", "}", ""):
-                is_bracket = token.text in ("(", "[", "{", "<")
-                end = reader.balanced() if is_bracket else reader.next().end
+            while reader.peek().text not in (",", "}", ""):
+                end = reader.skip()
             value = reader.source.text[start:end]
         attributes[name] = value
         if reader.peek().text != "}":

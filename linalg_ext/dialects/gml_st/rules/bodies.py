@@ -8,7 +8,7 @@ from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
 from linalg_ext.structured.maps import iterators_attribute, maps_attribute
-from linalg_ext.structured.operands import element_of, ops_where
+from linalg_ext.structured.operands import copied_on, element_of, ops_where
 from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
@@ -19,9 +19,7 @@ def on_operands(
     op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type]
 ) -> ir.Operation:
     """The same op on other operands and with other result types, at the insertion point."""
-    new = op.clone().operation
-    for position, value in enumerate(operands):
-        new.operands[position] = value
+    new = copied_on(op, operands)
     for result, type_ in zip(new.results, types, strict=True):
         result.set_type(type_)
     forget_memoized_maps(new)
