@@ -73,6 +73,22 @@ def test_known_shapes_of_open_sizes(function: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(lx.jit(function, dynamic=True)(x), function(x))
 
 
+@pytest.mark.parametrize("name", ["max", "min", "ptp", "argmin", "nanmax", "nanargmax", "median"])
+def test_no_elements_of_an_open_axis_have_no_extremum(name: str) -> None:
+    x = np.arange(3.0)
+    extremum = lx.jit(lambda x: getattr(np, name)(x[2:]), dynamic=True)
+    np.testing.assert_array_equal(extremum(x), getattr(np, name)(x[2:]))
+    with pytest.raises(ShapeError, match="of no elements"):
+        extremum(x[:2])
+
+
+def test_the_largest_of_no_elements_is_a_norm() -> None:
+    x = np.zeros((0, 3))
+    found = lx.jit(lambda x: [np.linalg.norm(x, np.inf, axis) for axis in (0, (0, 1))])(x)
+    for one, axis in zip(found, (0, (0, 1)), strict=True):
+        np.testing.assert_array_equal(one, np.linalg.norm(x, np.inf, axis))
+
+
 def test_nothing_is_put_into_a_part_without_elements() -> None:
     put = lx.jit(lambda x, y: x.at[-2:0].set(y), dynamic=True)
     x = np.arange(6.0).reshape(2, 3)
@@ -92,6 +108,39 @@ def test_quantiles_have_the_dtype_of_numpys(name: str, values: Any, q: Any) -> N
     found = lx.jit(lambda x: getattr(np, name)(x, q))(x)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-2)
+
+
+METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "hazen", "weibull"]
+METHODS += ["averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf"]
+METHODS += ["median_unbiased", "normal_unbiased"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_by_each_method(method: str) -> None:
+    """Their dtypes; differences of integers that wrap around; 64 bits, and infinities."""
+    least, most = -(2**63), 2**63 - 1
+    arrays = [
+        np.array([1, 2, 4], np.uint8),
+        np.array([-128, 127], np.int8),
+        np.array([least, least + 1, most - 1, most]),
+        np.array([1.0, -np.inf, np.inf, 0.0], np.float32),
+        np.array([3, 1, 2], ml_dtypes.bfloat16),
+    ]
+
+    def quantiles(*arrays: Any) -> list[Any]:
+        functions = (np.quantile, np.nanquantile)
+        return [
+            function(x, q, method=method)
+            for x in arrays
+            for q in (1, np.int8(1), [0, 1], 0.25, np.float32(0.75))
+            for function in functions
+        ]
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = [np.asarray(each) for each in quantiles(*arrays)]
+    for one, other in zip(lx.jit(quantiles)(*arrays), expected, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_array_max_ulp(one.astype(float), other.astype(float), 1)
 
 
 def test_a_covariance_of_too_few_is_infinite() -> None:

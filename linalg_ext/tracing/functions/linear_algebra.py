@@ -364,7 +364,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     if ord in (1, -1, np.inf, -np.inf):
         along, other = axes if abs(ord) == 1 else axes[::-1]
         sums = xp.sum(xp.abs(value), axis=along, keepdims=True)
-        largest = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
+        start = {"initial": 0} if ord > 0 else {}
+        largest = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True, **start)
         return largest if keepdims else xp.squeeze(largest, axis=axes)
     decomposed: Traced = called("linalg.norm", np.linalg.norm, [value, ord, axis, keepdims], {})
     return decomposed
@@ -378,7 +379,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 2:
         return xp.sqrt(xp.sum(_squares(value), axis=axis, keepdims=keepdims))
     if ord == np.inf:
-        return xp.max(sizes, axis=axis, keepdims=keepdims)
+        return xp.max(sizes, axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return xp.min(sizes, axis=axis, keepdims=keepdims)
     if ord == 0:

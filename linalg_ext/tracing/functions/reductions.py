@@ -90,7 +90,7 @@ def reduced(
     compute = accumulator_dtype(result)
     has_start = initial is not UNSET and initial is not None
     if not has_start and function in ("max_signed", "min_signed"):
-        _refuse_empty(name, traced, axes)
+        refuse_empty(name, traced, axes)
         if where is not True and where is not UNSET:
             raise ArgumentError(
                 f"{name} with where= and no number to start from", hint="give initial="
@@ -266,7 +266,7 @@ def _place(
     whole = as_traced(value)
     traced = xp.reshape(whole, -1) if axis is None else whole
     along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
-    _refuse_empty(name, traced, (along,))
+    refuse_empty(name, traced, (along,))
     if traced.dtype == np.bool_:
         traced = cast_to(traced, np.uint8)
     worst = neutral_element(function, traced.dtype).item()
@@ -304,12 +304,12 @@ def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     return count
 
 
-def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
-    if any(isinstance(value.shape[axis], int) and value.shape[axis] == 0 for axis in axes):
-        raise ShapeError(
-            f"{name} of no elements: the shape is {value.shape}",
-            hint="give initial=" if name in ("max", "min") else None,
-        )
+def refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
+    """Refuse an axis without elements; the call checks one of open size."""
+    trace = current_trace([value])
+    call = f"{name} of no elements: the shape is {shape_text(value.shape)}"
+    if not all(trace.at_least(value.shape[axis], 1, call) for axis in axes):
+        raise ShapeError(call, hint="give initial=" if name in ("max", "min") else None)
 
 
 def result_dtype(function: str, dtype: DType) -> DType:

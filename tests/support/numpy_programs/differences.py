@@ -80,7 +80,7 @@ def is_unknown_to_numpy(step: Any, operands: list[Any]) -> bool:
     """Tell whether a step is of bfloat16, which NumPy does not take for a float there."""
     has = any(np.asarray(each).dtype == ml_dtypes.bfloat16 for each in operands)
     names = ["matmul", "matvec", "vecmat", "vecdot", "clip", "norm", "nan_to_num"]
-    names += ["dot", "gradient", "einsum"]
+    names += ["dot", "gradient", "einsum", "nanmedian"]
     return has and any(name in step.name for name in names)
 
 
