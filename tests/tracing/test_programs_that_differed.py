@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -73,6 +74,20 @@ def test_known_shapes_of_open_sizes(function: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(lx.jit(function, dynamic=True)(x), function(x))
 
 
+def test_a_known_size_beside_an_open_one_is_that_of_both() -> None:
+    def put(x: Any, y: Any) -> Any:
+        x = x.copy()
+        x[2::2, None] = y
+        return x
+
+    function = lx.jit(put, dynamic=True)
+    for size, count in ((2, 0), (3, 1), (5, 2)):
+        x, y = np.zeros(size), np.ones((count, 1))
+        np.testing.assert_array_equal(function(x, y), put(x, y))
+    with pytest.raises(ShapeError, match="broadcast of"):
+        function(np.zeros(5), np.ones((0, 1)))
+
+
 @pytest.mark.parametrize("name", ["max", "min", "ptp", "argmin", "nanmax", "nanargmax", "median"])
 def test_no_elements_of_an_open_axis_have_no_extremum(name: str) -> None:
     x = np.arange(3.0)
@@ -110,13 +125,31 @@ def test_quantiles_have_the_dtype_of_numpys(name: str, values: Any, q: Any) -> N
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-2)
 
 
-METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "hazen", "weibull"]
+@pytest.mark.parametrize("function", [np.histogram, partial(np.bincount, minlength=4)])
+def test_weights_have_the_shape_of_the_values(function: Callable[..., Any]) -> None:
+    x, one = np.arange(3), np.ones(1)
+    with pytest.raises(ValueError, match="same"):
+        function(x, weights=one)
+    with pytest.raises(ShapeError, match="the same shape"):
+        lx.jit(lambda x, w: function(x, weights=w))(x, one)
+
+
+METHODS: list[Any] = [
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "hazen",
+    "weibull",
+]
 METHODS += ["averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf"]
 METHODS += ["median_unbiased", "normal_unbiased"]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_quantiles_by_each_method(method: str) -> None:
+def test_quantiles_by_each_method(method: Any) -> None:
     """Their dtypes; differences of integers that wrap around; 64 bits, and infinities."""
     least, most = -(2**63), 2**63 - 1
     arrays = [
@@ -143,6 +176,14 @@ def test_quantiles_by_each_method(method: str) -> None:
         np.testing.assert_array_max_ulp(one.astype(float), other.astype(float), 1)
 
 
+@pytest.mark.parametrize("x", [[1e8 + 2, 1e8 + 3, 1e8 + 7], [1e200, 2, 1]])
+def test_deviations_are_in_the_wider_dtype(x: list[float]) -> None:
+    with np.errstate(over="ignore"):
+        expected = np.var(x, dtype=np.float32)
+    found = lx.jit(lambda x: np.var(x, dtype=np.float32))(np.array(x))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_covariance_of_too_few_is_infinite() -> None:
     found = lx.jit(lambda x: np.cov(x, ddof=5))(np.eye(3))
     assert np.isinf(found).all()
@@ -158,6 +199,7 @@ def test_maxima_of_flags_take_any_number_as_a_flag() -> None:
     [
         (lambda x: np.insert(x.astype(np.uint8), 0, -2), "-2 does not fit the dtype uint8"),
         (np.gradient, "gradient of booleans"),
+        (lambda x: np.histogram([0, 1, 1], [0, 1, 2], weights=x), "edges with weights of bool"),
     ],
 )
 def test_refused_as_by_numpy(function: Callable[[Any], Any], message: str) -> None:

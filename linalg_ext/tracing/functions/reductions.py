@@ -229,9 +229,10 @@ def var(
     if middle is UNSET:
         whole = reduced("var", "add", traced, axis, compute, True, where=where)
         middle = whole / _count(traced, axis, where, True)
-    apart = traced.astype(compute) - middle
+    # As NumPy does: only the sums are in a narrower dtype that was asked for.
+    apart = traced.astype(np.result_type(traced.dtype, compute)) - middle
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
-    total = reduced("var", "add", squares, axis, None, keepdims, where=where)
+    total = reduced("var", "add", squares, axis, part_dtype(compute), keepdims, where=where)
     lost_degrees = ddof if correction is UNSET else correction
     if dtype is None:
         result = part_dtype(result)
@@ -491,11 +492,10 @@ def nanvar(
             raise ArgumentError("nanvar with ddof= and correction=", expected="one of them")
         ddof = correction
     value = as_traced(a)
-    is_number = ~xp.isnan(value)
-    counted = xp.logical_and(is_number, where)
-    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     if value.dtype.kind in "iub":
-        return variance
+        return var(value, axis, dtype, ddof, keepdims, where=where)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     # NumPy gives NaN for fewer values than degrees of freedom.
     count = xp.count_nonzero(counted, axis, keepdims=keepdims)
     return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)

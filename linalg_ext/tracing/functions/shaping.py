@@ -158,7 +158,7 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     traced = as_traced(array)
-    sizes = as_shape(shape)
+    sizes = list(as_shape(shape))
     offset = len(sizes) - traced.ndim
     trace = current_trace()
     axes: list[int | None] = [None] * len(sizes)
@@ -174,6 +174,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
         if not trace.agree(size, target, call):
             raise ShapeError(call, expected="sizes that are equal, or 1 on the left")
         axes[offset + axis] = dim
+        if isinstance(size, int):
+            sizes[offset + axis] = size  # the known one of the two
     return view(traced, sizes, axes)
 
 

@@ -7,6 +7,7 @@ these have the order that NumPy asks for, NaN last: half the time of two compari
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -524,14 +525,17 @@ def histogram(
     if isinstance(bins, str):
         refuse(f"numpy.histogram with bins={bins!r}", "give a number of bins, or their edges")
     value = xp.ravel(a)
-    edges = _edges(value, bins, range)
+    has_edges = isinstance(bins, Traced | list | tuple) or bool(np.ndim(bins))
+    edges = _given_edges(bins) if has_edges else _edges(value, bins, range)
     last = edges.shape[0] - 1
     place = searchsorted(edges, value, "right") - 1
     place = xp.where(value == edges[-1], last - 1, place)
     is_within = (value >= edges[0]) & (value <= edges[-1])
     place = xp.where(is_within, place, last)
-    weight: Any = 1 if weights is None else xp.ravel(weights)
-    dtype = np.dtype(np.int64) if weights is None else as_traced(weight).dtype
+    weight: Any = 1 if weights is None else xp.ravel(_weights("histogram", as_traced(a), weights))
+    dtype = np.dtype(np.int64) if weights is None else weight.dtype
+    if has_edges and dtype == np.bool_:
+        raise DTypeError("histogram between edges with weights of bool", hint="cast the weights")
     counts = xp.zeros_like(edges, dtype=dtype).at[place].add(weight)[:-1]
     if density:
         return counts / xp.diff(edges) / xp.sum(counts), edges
@@ -556,7 +560,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
             "numpy.bincount without minlength=, whose length depends on the values",
             "give minlength=, which numbers have to be below",
         )
-    weight = np.int64(1) if weights is None else as_traced(weights)
+    weight = np.int64(1) if weights is None else _weights("bincount", value, weights)
     if not np.can_cast(weight.dtype, np.float64, "safe"):
         raise DTypeError(
             f"bincount with weights of {weight.dtype}", expected="real numbers that float64 holds"
@@ -569,17 +573,28 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
     return counts.at[places].add(weight)
 
 
+def _weights(name: str, value: Traced, weights: Any) -> Traced:
+    weight, trace = as_traced(weights), current_trace()
+    call = f"{name} of shape {shape_text(value.shape)} by weights of {shape_text(weight.shape)}"
+    is_same = value.ndim == weight.ndim
+    if not is_same or not all(map(partial(trace.agree, operation=call), value.shape, weight.shape)):
+        raise ShapeError(call, expected="the same shape")
+    return weight
+
+
+def _given_edges(bins: Any) -> Traced:
+    edges = as_traced(bins)
+    if edges.ndim != 1:
+        raise ShapeError(
+            f"histogram with bins of shape {shape_text(edges.shape)}", expected="one dimension"
+        )
+    if not isinstance(bins, Traced) and (np.diff(np.asarray(bins)) < 0).any():
+        raise ArgumentError("histogram: bins go down", expected="bins that grow")
+    demand(xp.all(edges[1:] >= edges[:-1]), "histogram: bins have to grow")
+    return edges
+
+
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
-    if isinstance(bins, Traced | list | tuple) or np.ndim(bins):
-        edges = as_traced(bins)
-        if edges.ndim != 1:
-            raise ShapeError(
-                f"histogram with bins of shape {shape_text(edges.shape)}", expected="one dimension"
-            )
-        if not isinstance(bins, Traced) and (np.diff(np.asarray(bins)) < 0).any():
-            raise ArgumentError("histogram: bins go down", expected="bins that grow")
-        demand(xp.all(edges[1:] >= edges[:-1]), "histogram: bins have to grow")
-        return edges
     if not hasattr(bins, "__index__"):
         raise ArgumentTypeError(
             f"histogram with bins={bins!r}", expected="an integer, or edges in a row"

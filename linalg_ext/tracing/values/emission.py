@@ -170,6 +170,8 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
                     where=caller_location(),
                     expected="shapes that broadcast together as NumPy's do",
                 )
+            if isinstance(size, int):
+                result[axis] = size
     return tuple(trace.resolved(size) if trace else size for size in result)
 
 

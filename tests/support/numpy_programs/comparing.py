@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -175,7 +175,8 @@ def _difference(
 
     def again(change: Any) -> Any:
         inputs = [change(each) for each in program.inputs]
-        return flat(by_numpy(step, inputs, [change(each) for each in results]))[number]
+        changed = replace(step, keywords={k: change(v) for k, v in step.keywords.items()})
+        return flat(by_numpy(changed, inputs, [change(each) for each in results]))[number]
 
     for row, is_allowed in ALLOWED.items():
         if (is_allowed(step, given, one, other, again) | ~wrong).all():

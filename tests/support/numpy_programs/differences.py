@@ -24,7 +24,7 @@ def _nowhere(array: Array) -> Array:
 
 
 def _is_narrow(value: Any) -> bool:
-    dtype = np.asarray(value).dtype
+    dtype = value if isinstance(value, np.dtype) else np.asarray(value).dtype
     return is_float(dtype) and dtype.itemsize < 4
 
 
@@ -63,7 +63,10 @@ def _narrow_floats(
         return _nowhere(found)
 
     def widened(value: Any) -> Any:
-        return np.asarray(value, np.float32) if _is_narrow(value) else value
+        if not _is_narrow(value):
+            return value
+        wide = np.dtype(np.float32)
+        return wide if isinstance(value, np.dtype) else np.asarray(value, wide)
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
