@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,13 @@ import linalg_ext as lx
 from linalg_ext.errors import DTypeError, ExecutionError, ShapeError, TraceError
 
 FLAGS = np.array([True, False, True])
+
+
+def _added_at(x: Any, value: Any) -> Any:
+    x = x.copy()
+    np.add.at(x, [0, 1, 0], value)
+    return x
+
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "all axes": (lambda x: np.logical_and.reduce(x, axis=None), (np.ones((2, 3)),)),
@@ -40,6 +48,15 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "power": (
         np.power,
         (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),
+    ),
+    "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
+    "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
+    "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
+    "result_type": (lambda x, y: x.astype(np.result_type(x, y)), (np.array([1], np.int8), 1)),
+    "median, minus zero": (np.median, (np.array([-0.0, 1, -1]),)),
+    "vdot of one": (
+        lambda x, y: np.vdot(np.prod(x, keepdims=True, dtype=np.int8).T, y),
+        (np.ones((2, 0), int), np.array([[7]])),
     ),
     "power, mixed": (
         np.power,
@@ -99,9 +116,9 @@ def test_no_elements_of_an_open_axis_have_no_extremum(name: str) -> None:
 
 def test_the_largest_of_no_elements_is_a_norm() -> None:
     x = np.zeros((0, 3))
-    found = lx.jit(lambda x: [np.linalg.norm(x, np.inf, axis) for axis in (0, (0, 1))])(x)
-    for one, axis in zip(found, (0, (0, 1)), strict=True):
-        np.testing.assert_array_equal(one, np.linalg.norm(x, np.inf, axis))
+    of_rows, of_all = lx.jit(lambda x: [np.linalg.norm(x, np.inf, 0), np.linalg.norm(x, 1)])(x)
+    np.testing.assert_array_equal(of_rows, np.linalg.norm(x, np.inf, 0))
+    np.testing.assert_array_equal(of_all, np.linalg.norm(x, 1))
 
 
 def test_nothing_is_put_into_a_part_without_elements() -> None:
@@ -250,6 +267,16 @@ def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
 def test_the_least_type_of_a_scalar_is_not_known() -> None:
     with pytest.raises(TraceError, match="depends on its number"):
         lx.jit(lambda x: x * np.ones(1, np.min_scalar_type(x)))(np.int64(3))
+
+
+def test_half_a_loop_is_left_out() -> None:
+    def program(x: Any) -> Any:
+        x = x.copy()
+        with contextlib.suppress(DTypeError):
+            np.maximum.at(x, [0], 1)
+        return x + 1
+
+    np.testing.assert_array_equal(lx.jit(program)(np.ones(1, complex)), [2])
 
 
 def test_types_without_a_common_one_are_refused() -> None:

@@ -75,8 +75,10 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 
 def _result_type(values: tuple[Any, ...]) -> Any:
+    weak = (getattr(value, "weak", None) for value in values)
+    kinds = [kind(0) if kind else _dtype(value) for kind, value in zip(weak, values, strict=True)]
     try:
-        return np.result_type(*map(_dtype, values))
+        return np.result_type(*kinds)
     except TypeError as error:
         raise DTypeError(f"result_type: {str(error).partition('. ')[0]}") from None
 

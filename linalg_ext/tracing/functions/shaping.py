@@ -162,7 +162,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     offset = len(sizes) - traced.ndim
     trace = current_trace()
     axes: list[int | None] = [None] * len(sizes)
-    call = f"broadcast of {shape_text(traced.shape)} to {shape_text(sizes)}"
+    call = f"broadcast of {shape_text(traced.shape)} to {shape_text(tuple(sizes))}"
     if offset < 0:
         raise ShapeError(call, expected="no dimension to be dropped")
     if any(isinstance(size, int) and size < 0 for size in sizes):

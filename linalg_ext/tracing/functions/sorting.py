@@ -229,7 +229,8 @@ def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> 
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     places = (xp.floor_divide(rows.last + more, 2) for more in (0, 1))
     low, high = (cast_to(rows.at(place), rows.dtype) for place in places)
-    middle = xp.where(low == high, low, (low + high) / 2)
+    # NumPy's mean of one adds it to 0, which takes the sign of -0.0.
+    middle = xp.where(low == high, low + 0, (low + high) / 2)
     return rows.shaped(cast_to(rows.with_nan(middle), rows.dtype), keepdims, 0)
 
 

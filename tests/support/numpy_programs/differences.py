@@ -15,6 +15,19 @@ Allowed = Callable[[Any, list[Any], Array, Array, Callable[[Callable[[Any], Any]
 """A function of a step, its operands, both results, and NumPy on operands that are changed."""
 
 
+_OF_PRODUCTS = (
+    *("dot", "matmul", "matvec", "vecmat", "inner", "einsum", "convolve", "correlate"),
+    *("polymul", "polyval", "multi_dot", "matrix_power"),
+)
+"""Functions that add up products."""
+
+
+def is_elementwise(step: Any) -> bool:
+    """Tell whether each element of a result is of one of each operand."""
+    is_sum = step.name.endswith((".reduce", ".accumulate", *_OF_PRODUCTS, "matmul__"))
+    return step.kind in ("ufunc", "operator", "in place") and not is_sum
+
+
 def _everywhere(array: Array) -> Array:
     return np.ones(array.shape, bool)
 
@@ -120,8 +133,23 @@ def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any
 
 
 def _products(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
-    """Products of einsum that NumPy adds to 0, which takes the sign of -0.0."""
-    return (found == 0) & (expected == 0) if step.name == "einsum" else _nowhere(found)
+    """Zeros of products that are added to 0 or are not, which takes the sign of -0.0."""
+    factors = [np.size(each) for each in operands]
+    is_lone = step.name.endswith(("dot", "inner")) and np.prod(factors) == expected.size
+    is_zero = (found == 0) & (expected == 0)
+    return is_zero if is_lone or step.name == "einsum" else _nowhere(found)
+
+
+def _underflow(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Zeros of sums of products that are below the least number."""
+    if not step.name.endswith(_OF_PRODUCTS) or found.dtype.kind in "iub":
+        return _nowhere(found)
+    least = 1.0
+    for each in operands:
+        sizes = np.abs(np.asarray(each).astype(complex))
+        least *= sizes[sizes > 0].min(initial=1)
+    is_below = least < float(ml_dtypes.finfo(found.real.dtype).tiny)
+    return (found == 0) & (expected == 0) if is_below else _nowhere(found)
 
 
 def _unsorted(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
@@ -148,8 +176,7 @@ def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: 
         return any(bool((~(np.abs(part.astype(np.float64)) < large)).any()) for part in parts)
 
     is_lost = ~(np.isfinite(found) & np.isfinite(expected))
-    is_elementwise = step.kind in ("ufunc", "operator", "in place") and "." not in step.name
-    if is_elementwise and found.dtype.kind != "c" and "mat" not in step.name:
+    if is_elementwise(step) and found.dtype.kind != "c":
         return _nowhere(found)
     return is_lost if any(map(is_large, operands)) else _nowhere(found)
 
@@ -211,6 +238,7 @@ ALLOWED: Mapping[str, Allowed] = {
     "partitions": _partitions,
     "zeros": _zeros,
     "products": _products,
+    "underflow": _underflow,
     "unsorted": _unsorted,
     "overflow": _overflow,
     "errors by values": _no_value,
