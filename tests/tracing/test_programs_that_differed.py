@@ -254,11 +254,12 @@ def test_weights_that_sum_to_zero_and_bins_in_no_order_are_errors_of_the_run() -
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
+def test_functions_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
     random = np.random.default_rng(0)
     x = (1e4 * random.standard_normal(4097)).astype(dtype)
     y = (4 * random.standard_normal(4097)).astype(dtype)
-    for function in (np.floor_divide, np.remainder):
+    functions = (np.floor_divide, np.remainder, np.hypot, np.logaddexp)
+    for function in (*functions, lambda x, _: np.degrees(x).astype(x.dtype), lambda _, y: y**7):
         with np.errstate(over="ignore"):
             expected = function(x, y)
         np.testing.assert_array_equal(lx.jit(function)(x, y), expected)

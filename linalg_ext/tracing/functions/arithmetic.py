@@ -28,6 +28,22 @@ def is_integer(x: Element) -> bool:
     return x.dtype.kind in "iub"
 
 
+def rounded_once(body: Callable[..., Element]) -> Callable[..., Element]:
+    """Return a function of several steps, which are in float32 where its operands are narrower."""
+
+    def whole(*args: Element) -> Element:
+        dtype = args[0].dtype
+        wide = accumulator_dtype(dtype)
+        return body(*args) if wide == dtype else body(*(x.to(wide) for x in args)).to(dtype)
+
+    return whole
+
+
+def scaled(factor: float) -> Callable[[Element], Element]:
+    """Return a product with a number."""
+    return rounded_once(lambda x: x * factor)
+
+
 def unless_integer(name: str) -> Callable[[Element], Element]:
     """Return a function that leaves integers as they are."""
     return lambda x: x if is_integer(x) else apply(name, x)
@@ -104,13 +120,7 @@ def _divided(x: Element, y: Element) -> tuple[Element, Element]:
 
 
 def _float_divided(x: Element, y: Element) -> tuple[Element, Element]:
-    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them.
-
-    Those of narrow floats are rounded from float32's.
-    """
-    if (wide := accumulator_dtype(x.dtype)) != x.dtype:
-        quotient, rest = _float_divided(x.to(wide), y.to(wide))
-        return quotient.to(x.dtype), rest.to(x.dtype)
+    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them."""
     rest = apply("rem", x, y)
     is_zero = rest.equals(0)
     differs = rest.differs(0) & ((y < 0) ^ (rest < 0))
@@ -243,9 +253,6 @@ def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], El
     """log(exp(x) + exp(y)), to a base."""
 
     def body(x: Element, y: Element) -> Element:
-        if x.dtype.itemsize < 4:
-            wide = np.dtype(np.float32)  # narrow floats are rounded once
-            return body(x.to(wide), y.to(wide)).to(x.dtype)
         high = apply("max_signed", x, y)
         distance = -apply("abs", x - y)
         # The distance of two equal infinities would be NaN.
