@@ -52,6 +52,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
     "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
+    "copyto": (lambda x: [y := x.copy(), np.copyto(y, 3)][0], (np.array([1], np.uint8),)),
     "result_type": (lambda x, y: x.astype(np.result_type(x, y)), (np.array([1], np.int8), 1)),
     "median, minus zero": (np.median, (np.array([-0.0, 1, -1]),)),
     "vdot of one": (
@@ -216,6 +217,8 @@ def test_maxima_of_flags_take_any_number_as_a_flag() -> None:
     [
         (lambda x: np.insert(x.astype(np.uint8), 0, -2), "-2 does not fit the dtype uint8"),
         (np.gradient, "gradient of booleans"),
+        (lambda x: np.copyto(x.copy(), -2), "copyto of int64 into an array of bool"),
+        (lambda x: np.copyto(x.astype(int), 2.5), "copyto of float64 into an array of int64"),
         (lambda x: np.histogram([0, 1, 1], [0, 1, 2], weights=x), "edges with weights of bool"),
     ],
 )

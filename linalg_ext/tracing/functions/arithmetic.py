@@ -191,20 +191,35 @@ def bit_count(x: Element) -> Element:
     return Element(math_dialect.CtPopOp(absolute(x).value).result, x.dtype)
 
 
-def maximum_of_numbers(x: Element, y: Element) -> Element:
-    """Return the larger; where one is NaN, the other."""
-    return select(x.is_nan(), y, select(y.is_nan(), x, apply("max_signed", x, y)))
+def extremum(name: str) -> Callable[[Element, Element], Element]:
+    """Return `max_signed` or `min_signed`; of complex numbers the first of the two that is NaN."""
+
+    def body(x: Element, y: Element) -> Element:
+        if x.dtype.kind != "c":
+            return apply(name, x, y)
+        is_first = compare("ge" if name == "max_signed" else "le")(x, y)
+        return select(x.is_nan() | is_first, x, y)
+
+    return body
 
 
-def minimum_of_numbers(x: Element, y: Element) -> Element:
-    """Return the smaller; where one is NaN, the other."""
-    return select(x.is_nan(), y, select(y.is_nan(), x, apply("min_signed", x, y)))
+def of_numbers(name: str) -> Callable[[Element, Element], Element]:
+    """Return an extremum that is the other number where one is NaN."""
+    whole = extremum(name)
+    return lambda x, y: select(y.is_nan(), x, select(x.is_nan(), y, whole(x, y)))
 
 
 def compare(name: str) -> Callable[[Element, Element], Element]:
-    """Return a comparison, also of integers of which one alone has a sign."""
+    """Return a comparison, also of integers of which one alone has a sign.
+
+    Complex numbers are ordered by their real parts, then by the imaginary ones.
+    """
 
     def body(x: Element, y: Element) -> Element:
+        if x.dtype.kind == "c" and name not in ("eq", "ne"):
+            has_nan = imaginary(x).is_nan() | imaginary(y).is_nan()
+            by_real = apply(name[0] + "t", real(x), real(y)) & ~has_nan
+            return by_real | (real(x).equals(real(y)) & apply(name, imaginary(x), imaginary(y)))
         if x.dtype == y.dtype:
             return apply(name, x, y)
         # NumPy compares int64 with uint64 as numbers: a negative one is less than any.

@@ -429,12 +429,9 @@ def _places(row: Traced, value: Traced, side: str) -> Traced:
     count = row.shape[0]
 
     def comes_before(x: Any, y: Any) -> Any:
-        before = x < y if side == "left" else x <= y
-        if row.dtype.kind not in "fV":
-            return before
-        # NaN is the largest.
-        nan = xp.isnan(y) & (~xp.isnan(x) if side == "left" else True)
-        return before | nan
+        pair = (x, y) if side == "left" else (y, x)
+        before = pointwise("searchsorted", _comparator(row.dtype), pair, np.dtype(np.bool_))
+        return before if side == "left" else ~before
 
     if not isinstance(count, int):
         return xp.count_nonzero(comes_before(row, value[..., None]), -1)
@@ -526,6 +523,8 @@ def histogram(
     if isinstance(bins, str):
         refuse(f"numpy.histogram with bins={bins!r}", "give a number of bins, or their edges")
     value = xp.ravel(a)
+    if value.dtype.kind == "c":
+        refuse("numpy.histogram of complex values", "take their real and imaginary parts")
     has_edges = isinstance(bins, Traced | list | tuple) or bool(np.ndim(bins))
     edges = _given_edges(bins) if has_edges else _edges(value, bins, range)
     last = edges.shape[0] - 1

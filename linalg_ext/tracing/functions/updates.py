@@ -28,7 +28,13 @@ from linalg_ext.tracing.functions.shaping import flip, reshape, squeeze, transpo
 from linalg_ext.tracing.functions.slicing import Part as Places
 from linalg_ext.tracing.functions.slicing import extracted, inserted
 from linalg_ext.tracing.functions.ufuncs import fitted
-from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to
+from linalg_ext.tracing.values.conversion import (
+    arrays_of,
+    as_traced,
+    cast_to,
+    common_dtype,
+    is_weak,
+)
 from linalg_ext.tracing.values.emission import (
     Values,
     as_index,
@@ -247,13 +253,13 @@ def add_at(ufunc: Any, a: Any, indices: Any, values: Any = 0) -> None:
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     target = _target("copyto", dst)
-    source = as_traced(src) if isinstance(src, Traced) else fitted(src, target.dtype)
-    if not np.can_cast(source.dtype, target.dtype, casting):
+    source = common_dtype("copyto", [target, src]) if is_weak(src) else as_traced(src).dtype
+    if not np.can_cast(source, target.dtype, casting):
         raise DTypeError(
-            f"copyto of {source.dtype} into an array of {target.dtype}",
+            f"copyto of {source} into an array of {target.dtype}",
             hint="cast the values with .astype(...), or say casting='unsafe'",
         )
-    new = xp.broadcast_to(cast_to(source, target.dtype), target.shape)
+    new = xp.broadcast_to(fitted(src, target.dtype), target.shape)
     target.become(new if where is True else xp.where(where, new, target))
 
 

@@ -287,6 +287,8 @@ def _within(
     powers = ("pow", "ipow", "power", "float_power", "log1p")
     is_power = step.name.strip("_") in powers
     is_power = is_power and other.dtype.kind == "c"
+    # So is the logarithm of a sum, which may be near 0 where the operands are not.
+    is_power = is_power or step.name.startswith("logaddexp")
     if elementwise and not from_results and not is_power:
         return np.zeros(one.shape, bool)
     inexact = other.dtype.kind == "c" or is_float(other.dtype)
