@@ -50,6 +50,16 @@ FAULTS = {
         }""",
         lambda text: "arith.divsi" not in text,
     ),
+    "angle of zeros": Fault(
+        "canonicalize",
+        """
+        func.func @f() -> f32 {
+          %z = arith.constant 0.0 : f32
+          %r = math.atan2 %z, %z : f32
+          return %r : f32
+        }""",
+        lambda text: "0x7FC00000" in text,
+    ),
     "masked reduction": Fault(
         "cse",
         """

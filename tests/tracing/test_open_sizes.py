@@ -148,6 +148,19 @@ def test_wrong_specs_are_refused(make: Any, kind: Any) -> None:
         make()
 
 
+def test_sizes_of_one_label_of_an_einsum_have_to_agree() -> None:
+    product = lx.jit(lambda x, y: np.einsum("ij,jk->ik", x, y), dynamic=True)
+    x, y = random(3, 4), random(4, 5)
+    agree(product(x, y), x @ y)
+    with pytest.raises(ShapeError, match="einsum ij,jk->ik"):
+        product(x, random(3, 5))
+    diagonal = lx.jit(lambda x: np.einsum("ii->i", x), dynamic=True)
+    square = random(3, 3)
+    agree(diagonal(square), np.diagonal(square))
+    with pytest.raises(ShapeError, match="einsum ii->i"):
+        diagonal(x)
+
+
 def test_a_known_set_of_shapes_is_checked_no_more_and_others_are() -> None:
     function = lx.jit(lambda x, y: x + y, dynamic=True)
     for _ in range(2):

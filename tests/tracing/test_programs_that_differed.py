@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +15,13 @@ import linalg_ext as lx
 from linalg_ext.errors import DTypeError, ExecutionError, ShapeError, TraceError
 
 FLAGS = np.array([True, False, True])
+
+
+def _added_at(x: Any, value: Any) -> Any:
+    x = x.copy()
+    np.add.at(x, [0, 1, 0], value)
+    return x
+
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "all axes": (lambda x: np.logical_and.reduce(x, axis=None), (np.ones((2, 3)),)),
@@ -39,6 +48,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "power": (
         np.power,
         (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),
+    ),
+    "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
+    "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
+    "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
+    "copyto": (lambda x: [y := x.copy(), np.copyto(y, 3)][0], (np.array([1], np.uint8),)),
+    "result_type": (lambda x, y: x.astype(np.result_type(x, y)), (np.array([1], np.int8), 1)),
+    "median, minus zero": (np.median, (np.array([-0.0, 1, -1]),)),
+    "vdot of one": (
+        lambda x, y: np.vdot(np.prod(x, keepdims=True, dtype=np.int8).T, y),
+        (np.ones((2, 0), int), np.array([[7]])),
     ),
     "power, mixed": (
         np.power,
@@ -73,6 +92,36 @@ def test_known_shapes_of_open_sizes(function: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(lx.jit(function, dynamic=True)(x), function(x))
 
 
+def test_a_known_size_beside_an_open_one_is_that_of_both() -> None:
+    def put(x: Any, y: Any) -> Any:
+        x = x.copy()
+        x[2::2, None] = y
+        return x
+
+    function = lx.jit(put, dynamic=True)
+    for size, count in ((2, 0), (3, 1), (5, 2)):
+        x, y = np.zeros(size), np.ones((count, 1))
+        np.testing.assert_array_equal(function(x, y), put(x, y))
+    with pytest.raises(ShapeError, match="broadcast of"):
+        function(np.zeros(5), np.ones((0, 1)))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "ptp", "argmin", "nanmax", "nanargmax", "median"])
+def test_no_elements_of_an_open_axis_have_no_extremum(name: str) -> None:
+    x = np.arange(3.0)
+    extremum = lx.jit(lambda x: getattr(np, name)(x[2:]), dynamic=True)
+    np.testing.assert_array_equal(extremum(x), getattr(np, name)(x[2:]))
+    with pytest.raises(ShapeError, match="of no elements"):
+        extremum(x[:2])
+
+
+def test_the_largest_of_no_elements_is_a_norm() -> None:
+    x = np.zeros((0, 3))
+    of_rows, of_all = lx.jit(lambda x: [np.linalg.norm(x, np.inf, 0), np.linalg.norm(x, 1)])(x)
+    np.testing.assert_array_equal(of_rows, np.linalg.norm(x, np.inf, 0))
+    np.testing.assert_array_equal(of_all, np.linalg.norm(x, 1))
+
+
 def test_nothing_is_put_into_a_part_without_elements() -> None:
     put = lx.jit(lambda x, y: x.at[-2:0].set(y), dynamic=True)
     x = np.arange(6.0).reshape(2, 3)
@@ -94,6 +143,65 @@ def test_quantiles_have_the_dtype_of_numpys(name: str, values: Any, q: Any) -> N
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-2)
 
 
+@pytest.mark.parametrize("function", [np.histogram, partial(np.bincount, minlength=4)])
+def test_weights_have_the_shape_of_the_values(function: Callable[..., Any]) -> None:
+    x, one = np.arange(3), np.ones(1)
+    with pytest.raises(ValueError, match="same"):
+        function(x, weights=one)
+    with pytest.raises(ShapeError, match="the same shape"):
+        lx.jit(lambda x, w: function(x, weights=w))(x, one)
+
+
+METHODS: list[Any] = [
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "hazen",
+    "weibull",
+]
+METHODS += ["averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf"]
+METHODS += ["median_unbiased", "normal_unbiased"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_by_each_method(method: Any) -> None:
+    """Their dtypes; differences of integers that wrap around; 64 bits, and infinities."""
+    least, most = -(2**63), 2**63 - 1
+    arrays = [
+        np.array([1, 2, 4], np.uint8),
+        np.array([-128, 127], np.int8),
+        np.array([least, least + 1, most - 1, most]),
+        np.array([1.0, -np.inf, np.inf, 0.0], np.float32),
+        np.array([3, 1, 2], ml_dtypes.bfloat16),
+    ]
+
+    def quantiles(*arrays: Any) -> list[Any]:
+        functions = (np.quantile, np.nanquantile)
+        return [
+            function(x, q, method=method)
+            for x in arrays
+            for q in (1, np.int8(1), [0, 1], 0.25, np.float32(0.75))
+            for function in functions
+        ]
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = [np.asarray(each) for each in quantiles(*arrays)]
+    for one, other in zip(lx.jit(quantiles)(*arrays), expected, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_array_max_ulp(one.astype(float), other.astype(float), 1)
+
+
+@pytest.mark.parametrize("x", [[1e8 + 2, 1e8 + 3, 1e8 + 7], [1e200, 2, 1]])
+def test_deviations_are_in_the_wider_dtype(x: list[float]) -> None:
+    with np.errstate(over="ignore"):
+        expected = np.var(x, dtype=np.float32)
+    found = lx.jit(lambda x: np.var(x, dtype=np.float32))(np.array(x))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_covariance_of_too_few_is_infinite() -> None:
     found = lx.jit(lambda x: np.cov(x, ddof=5))(np.eye(3))
     assert np.isinf(found).all()
@@ -109,6 +217,9 @@ def test_maxima_of_flags_take_any_number_as_a_flag() -> None:
     [
         (lambda x: np.insert(x.astype(np.uint8), 0, -2), "-2 does not fit the dtype uint8"),
         (np.gradient, "gradient of booleans"),
+        (lambda x: np.copyto(x.copy(), -2), "copyto of int64 into an array of bool"),
+        (lambda x: np.copyto(x.astype(int), 2.5), "copyto of float64 into an array of int64"),
+        (lambda x: np.histogram([0, 1, 1], [0, 1, 2], weights=x), "edges with weights of bool"),
     ],
 )
 def test_refused_as_by_numpy(function: Callable[[Any], Any], message: str) -> None:
@@ -146,11 +257,12 @@ def test_weights_that_sum_to_zero_and_bins_in_no_order_are_errors_of_the_run() -
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
+def test_functions_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
     random = np.random.default_rng(0)
     x = (1e4 * random.standard_normal(4097)).astype(dtype)
     y = (4 * random.standard_normal(4097)).astype(dtype)
-    for function in (np.floor_divide, np.remainder):
+    functions = (np.floor_divide, np.remainder, np.hypot, np.logaddexp)
+    for function in (*functions, lambda x, _: np.degrees(x).astype(x.dtype), lambda _, y: y**7):
         with np.errstate(over="ignore"):
             expected = function(x, y)
         np.testing.assert_array_equal(lx.jit(function)(x, y), expected)
@@ -159,6 +271,16 @@ def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
 def test_the_least_type_of_a_scalar_is_not_known() -> None:
     with pytest.raises(TraceError, match="depends on its number"):
         lx.jit(lambda x: x * np.ones(1, np.min_scalar_type(x)))(np.int64(3))
+
+
+def test_half_a_loop_is_left_out() -> None:
+    def program(x: Any) -> Any:
+        x = x.copy()
+        with contextlib.suppress(DTypeError):
+            np.maximum.at(x, [0], 1)
+        return x + 1
+
+    np.testing.assert_array_equal(lx.jit(program)(np.ones(1, complex)), [2])
 
 
 def test_types_without_a_common_one_are_refused() -> None:

@@ -229,9 +229,11 @@ def _reshaped(value: Any, now: Sizes, then: Sizes) -> Any:
         end = groups[-1][-1] + 1 if groups else 0
         axes = list(range(end, end + len(sizes)))
         groups += [axes] if len(before) != len(after) else [[axis] for axis in axes]
-    sizes_after = [size for segment in then for size in segment]
+    sizes_before, sizes_after = ([n for segment in sizes for n in segment] for sizes in (now, then))
+    if not sizes_before or not sizes_after:
+        groups = []  # of a tensor of rank 0
     type_ = tensor_type(sizes_after, value.type)
-    if len(groups) == len(sizes_after):
+    if len(sizes_after) < len(sizes_before):
         return tensor.CollapseShapeOp(type_, value, groups).result
     return expand(value, type_, groups, sizes_after)
 
@@ -253,7 +255,10 @@ def _ends(reshape: Any) -> list[tuple[int, int]]:
     """Return the places between axes that a reshape keeps: before it, and after it."""
     groups = groups_of(reshape)
     ends = [0, *accumulate(map(len, groups))]
-    pairs = zip(ends, range(len(ends)), strict=True)
+    pairs = list(zip(ends, range(len(ends)), strict=True))
+    if not groups:  # one side has rank 0
+        sides = (reshape.operands[0], reshape.results[0])
+        pairs.append((max(ir.ShapedType(side.type).rank for side in sides), 0))
     return [pair if reshape.name == COLLAPSE else pair[::-1] for pair in pairs]
 
 

@@ -29,6 +29,22 @@ def is_integer(x: Element) -> bool:
     return x.dtype.kind in "iub"
 
 
+def rounded_once(body: Callable[..., Element]) -> Callable[..., Element]:
+    """Return a function of several steps, which are in float32 where its operands are narrower."""
+
+    def whole(*args: Element) -> Element:
+        dtype = args[0].dtype
+        wide = accumulator_dtype(dtype)
+        return body(*args) if wide == dtype else body(*(x.to(wide) for x in args)).to(dtype)
+
+    return whole
+
+
+def scaled(factor: float) -> Callable[[Element], Element]:
+    """Return a product with a number."""
+    return rounded_once(lambda x: x * factor)
+
+
 def unless_integer(name: str) -> Callable[[Element], Element]:
     """Return a function that leaves integers as they are."""
     return lambda x: x if is_integer(x) else apply(name, x)
@@ -105,13 +121,7 @@ def _divided(x: Element, y: Element) -> tuple[Element, Element]:
 
 
 def _float_divided(x: Element, y: Element) -> tuple[Element, Element]:
-    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them.
-
-    Those of narrow floats are rounded from float32's.
-    """
-    if (wide := accumulator_dtype(x.dtype)) != x.dtype:
-        quotient, rest = _float_divided(x.to(wide), y.to(wide))
-        return quotient.to(x.dtype), rest.to(x.dtype)
+    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them."""
     rest = apply("rem", x, y)
     is_zero = rest.equals(0)
     differs = rest.differs(0) & ((y < 0) ^ (rest < 0))
@@ -182,20 +192,35 @@ def bit_count(x: Element) -> Element:
     return Element(math_dialect.CtPopOp(absolute(x).value).result, x.dtype)
 
 
-def maximum_of_numbers(x: Element, y: Element) -> Element:
-    """Return the larger; where one is NaN, the other."""
-    return select(x.is_nan(), y, select(y.is_nan(), x, apply("max_signed", x, y)))
+def extremum(name: str) -> Callable[[Element, Element], Element]:
+    """Return `max_signed` or `min_signed`; of complex numbers the first of the two that is NaN."""
+
+    def body(x: Element, y: Element) -> Element:
+        if x.dtype.kind != "c":
+            return apply(name, x, y)
+        is_first = compare("ge" if name == "max_signed" else "le")(x, y)
+        return select(x.is_nan() | is_first, x, y)
+
+    return body
 
 
-def minimum_of_numbers(x: Element, y: Element) -> Element:
-    """Return the smaller; where one is NaN, the other."""
-    return select(x.is_nan(), y, select(y.is_nan(), x, apply("min_signed", x, y)))
+def of_numbers(name: str) -> Callable[[Element, Element], Element]:
+    """Return an extremum that is the other number where one is NaN."""
+    whole = extremum(name)
+    return lambda x, y: select(y.is_nan(), x, select(x.is_nan(), y, whole(x, y)))
 
 
 def compare(name: str) -> Callable[[Element, Element], Element]:
-    """Return a comparison, also of integers of which one alone has a sign."""
+    """Return a comparison, also of integers of which one alone has a sign.
+
+    Complex numbers are ordered by their real parts, then by the imaginary ones.
+    """
 
     def body(x: Element, y: Element) -> Element:
+        if x.dtype.kind == "c" and name not in ("eq", "ne"):
+            has_nan = imaginary(x).is_nan() | imaginary(y).is_nan()
+            by_real = apply(name[0] + "t", real(x), real(y)) & ~has_nan
+            return by_real | (real(x).equals(real(y)) & apply(name, imaginary(x), imaginary(y)))
         if x.dtype == y.dtype:
             return apply(name, x, y)
         # NumPy compares int64 with uint64 as numbers: a negative one is less than any.
@@ -244,9 +269,6 @@ def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], El
     """log(exp(x) + exp(y)), to a base."""
 
     def body(x: Element, y: Element) -> Element:
-        if x.dtype.itemsize < 4:
-            wide = np.dtype(np.float32)  # narrow floats are rounded once
-            return body(x.to(wide), y.to(wide)).to(x.dtype)
         high = apply("max_signed", x, y)
         distance = -apply("abs", x - y)
         # The distance of two equal infinities would be NaN.

@@ -364,6 +364,7 @@ FUNCTIONS: Mapping[str, Body] = {
     "log2": _times(log, 1 / math.log(2)),
     "float_power": power,
     "power": power,
+    "rint": lambda z: created(*(apply("roundeven", part) for part in _parts(z))),
     "reciprocal": reciprocal,
     "sign": sign,
     "sin": sin,

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
+from linalg_ext.tracing.functions.complex_functions import created
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.functions.ufuncs import demand_fit
 from linalg_ext.tracing.values.conversion import (
@@ -253,6 +254,9 @@ def round_(a: Any, decimals: int = 0) -> Traced:
         return cast_to(half * scale, value.dtype)
     if not decimals:
         return xp.rint(value)
+    if value.dtype.kind == "c":
+        both = [round_(part, decimals) for part in (xp.real(value), xp.imag(value))]
+        return pointwise("round", created, both, value.dtype)
     scale = 10.0 ** abs(decimals)
     rounded = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
     return cast_to(rounded, value.dtype)

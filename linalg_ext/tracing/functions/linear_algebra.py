@@ -233,10 +233,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
 def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
     """Record an einsum of traced values, arrays and numbers."""
     values = [as_traced(value) for value in operands]
-    stand_ins = _stand_ins(values)
-    contraction = request.subscripts.bind(
-        [tuple(stand_ins[size] for size in value.shape) for value in values]
-    )
+    contraction = request.subscripts.bind(_known_shapes(request, values))
     path = find_path(contraction, request.optimize)
     dtypes = resolve(
         tuple(value.dtype for value in values),
@@ -272,13 +269,30 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
     return cast_to(result, dtypes.result)
 
 
-def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
-    """Return a different number for each open size: contraction paths are found by them."""
-    numbers: dict[AnySize, int] = {}
-    for value in values:
-        for size in value.shape:
-            numbers.setdefault(size, (1 << 10) + len(numbers) if isinstance(size, Size) else size)
-    return numbers
+def _known_shapes(request: Request, values: Sequence[Traced]) -> list[tuple[int, ...]]:
+    """Return shapes with a number for each open size: contraction paths are found by them.
+
+    Sizes of one label have to agree, which the call checks; axes of size 1 are stretched.
+    """
+    trace = current_trace(values)
+    sizes: dict[str, AnySize] = {}
+    inputs = request.subscripts.bind([(1,) * value.ndim for value in values]).inputs
+    for own, value in zip(inputs, values, strict=True):
+        for label, size in zip(own, value.shape, strict=True):
+            if same(size, 1) is not True:
+                trace.agree(sizes.setdefault(label, size), size, f"einsum {request.subscripts}")
+                sizes[label] = size if isinstance(size, int) else sizes[label]
+    numbers = {
+        label: size if isinstance(size, int) else (1 << 10) + number
+        for number, (label, size) in enumerate(sizes.items())
+    }
+    return [
+        tuple(
+            size if isinstance(size, int) else numbers[label]
+            for label, size in zip(own, value.shape, strict=True)
+        )
+        for own, value in zip(inputs, values, strict=True)
+    ]
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **keywords: Any) -> Any:
@@ -367,7 +381,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     if ord in (1, -1, np.inf, -np.inf):
         along, other = axes if abs(ord) == 1 else axes[::-1]
         sums = xp.sum(xp.abs(value), axis=along, keepdims=True)
-        largest = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
+        start = {"initial": 0} if ord > 0 else {}
+        largest = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True, **start)
         return largest if keepdims else xp.squeeze(largest, axis=axes)
     decomposed: Traced = called("linalg.norm", np.linalg.norm, [value, ord, axis, keepdims], {})
     return decomposed
@@ -381,7 +396,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 2:
         return xp.sqrt(xp.sum(_squares(value), axis=axis, keepdims=keepdims))
     if ord == np.inf:
-        return xp.max(sizes, axis=axis, keepdims=keepdims)
+        return xp.max(sizes, axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return xp.min(sizes, axis=axis, keepdims=keepdims)
     if ord == 0:

@@ -75,6 +75,12 @@ def _size(a: Any, axis: Any = None) -> Any:
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
+def _promoted(value: Any) -> Any:
+    """Return the dtype by which NumPy's promotion sees a value, or a number where it is weak."""
+    weak = getattr(value, "weak", None)
+    return weak(0) if weak else _dtype(value)
+
+
 def _min_scalar_type(value: Any) -> Any:
     if value.ndim == 0:
         refuse("numpy.min_scalar_type of a traced scalar depends on its number", "use x.dtype")
@@ -121,7 +127,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
     "min_scalar_type": lambda a: _min_scalar_type(as_traced(a)),
-    "result_type": lambda *values: common_dtype("result_type", list(map(_dtype, values))),
+    "result_type": lambda *values: common_dtype("result_type", list(map(_promoted, values))),
 }
 _LINALG: Mapping[str, Callable[..., Any]] = {
     **_of(linear_algebra, "norm vector_norm matrix_norm matrix_power multi_dot cross"),

@@ -18,6 +18,7 @@ from linalg_ext.definition.initial import neutral_element
 from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.functions.arithmetic import compare, extremum
 from linalg_ext.tracing.functions.complex_functions import created
 from linalg_ext.tracing.functions.shaping import ravel, with_axes_of_one
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
@@ -62,6 +63,9 @@ UFUNCS = {
 }
 
 
+_EXTREMA = ("max_signed", "min_signed")
+
+
 def reduced(
     name: str,
     function: str,
@@ -89,24 +93,36 @@ def reduced(
     result = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
     compute = accumulator_dtype(result)
     has_start = initial is not UNSET and initial is not None
-    if not has_start and function in ("max_signed", "min_signed"):
-        _refuse_empty(name, traced, axes)
+    if not has_start and function in _EXTREMA:
+        refuse_empty(name, traced, axes)
         if where is not True and where is not UNSET:
             raise ArgumentError(
                 f"{name} with where= and no number to start from", hint="give initial="
             )
-    neutral = neutral_element(function, compute)
+    neutral = _neutral(function, compute)
     if where is not True and where is not UNSET:
         traced = xp.where(where, traced.astype(compute), neutral)
     start = as_constant(initial, compute).item() if has_start else neutral.item()
 
     def fold(before: Sequence[Element], x: Element) -> list[Element]:
-        return [apply(function, before[0], x.to(compute))]
+        return [_folded(function, before[0], x.to(compute))]
 
     (total,) = reduction(fold, traced, axes, [(start, compute)])
     if keepdims is True:
         total = with_axes_of_one(total, axes, traced.ndim)
     return cast_to(total, result)
+
+
+def _folded(function: str, before: Element, x: Element) -> Element:
+    return (extremum(function) if function in _EXTREMA else partial(apply, function))(before, x)
+
+
+def _neutral(function: str, dtype: DType) -> Any:
+    """Return the number that changes no other, as a NumPy scalar."""
+    if dtype.kind == "c" and function in _EXTREMA:
+        least = -math.inf if function == "max_signed" else math.inf
+        return dtype.type(complex(least, least))
+    return neutral_element(function, dtype)
 
 
 def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **options: Any) -> Traced:
@@ -229,9 +245,10 @@ def var(
     if middle is UNSET:
         whole = reduced("var", "add", traced, axis, compute, True, where=where)
         middle = whole / _count(traced, axis, where, True)
-    apart = traced.astype(compute) - middle
+    # As NumPy does: only the sums are in a narrower dtype that was asked for.
+    apart = traced.astype(np.result_type(traced.dtype, compute)) - middle
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
-    total = reduced("var", "add", squares, axis, None, keepdims, where=where)
+    total = reduced("var", "add", squares, axis, part_dtype(compute), keepdims, where=where)
     lost_degrees = ddof if correction is UNSET else correction
     if dtype is None:
         result = part_dtype(result)
@@ -247,12 +264,12 @@ def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
 
 def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
-    return _place("argmax", "max_signed", a, axis, keepdims, lambda x, y: x > y)
+    return _place("argmax", "max_signed", a, axis, keepdims, compare("gt"))
 
 
 def argmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
-    return _place("argmin", "min_signed", a, axis, keepdims, lambda x, y: x < y)
+    return _place("argmin", "min_signed", a, axis, keepdims, compare("lt"))
 
 
 def _place(
@@ -266,10 +283,10 @@ def _place(
     whole = as_traced(value)
     traced = xp.reshape(whole, -1) if axis is None else whole
     along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
-    _refuse_empty(name, traced, (along,))
+    refuse_empty(name, traced, (along,))
     if traced.dtype == np.bool_:
         traced = cast_to(traced, np.uint8)
-    worst = neutral_element(function, traced.dtype).item()
+    worst = _neutral(function, traced.dtype).item()
 
     def fold(before: Sequence[Element], x: Element) -> list[Element]:
         best, place = before
@@ -304,12 +321,12 @@ def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     return count
 
 
-def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
-    if any(isinstance(value.shape[axis], int) and value.shape[axis] == 0 for axis in axes):
-        raise ShapeError(
-            f"{name} of no elements: the shape is {value.shape}",
-            hint="give initial=" if name in ("max", "min") else None,
-        )
+def refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
+    """Refuse an axis without elements; the call checks one of open size."""
+    trace = current_trace([value])
+    call = f"{name} of no elements: the shape is {shape_text(value.shape)}"
+    if not all(trace.at_least(value.shape[axis], 1, call) for axis in axes):
+        raise ShapeError(call, hint="give initial=" if name in ("max", "min") else None)
 
 
 def result_dtype(function: str, dtype: DType) -> DType:
@@ -336,7 +353,7 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
     def combine(so_far: ir.Value, new: ir.Value) -> ir.Value:
         # Cast where it is read: an array of wider elements would be written for it alone.
         element = Element(new, traced.dtype).to(target).to(carried)
-        return apply(function, Element(so_far, carried), element).value
+        return _folded(function, Element(so_far, carried), element).value
 
     rest = (*traced.shape[:place], *traced.shape[place + 1 :])
     with at_users_line():
@@ -454,12 +471,15 @@ def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
         function = getattr(np, name)
         value = as_traced(a)
-        extremum = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
+        number_alone = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
         if value.dtype.kind in "iub" or keywords:
-            return extremum
-        # NaN is left where there is nothing else.
+            return number_alone
+        # NaN is left where there is nothing else: of complex numbers the first.
         is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
-        return xp.where(is_nan, value.dtype.type(np.nan), extremum)
+        lost: Any = value.dtype.type(np.nan)
+        if value.dtype.kind == "c":
+            lost = function(value, axis=axis, keepdims=keepdims)
+        return xp.where(is_nan, lost, number_alone)
 
     return reduce
 
@@ -491,11 +511,10 @@ def nanvar(
             raise ArgumentError("nanvar with ddof= and correction=", expected="one of them")
         ddof = correction
     value = as_traced(a)
-    is_number = ~xp.isnan(value)
-    counted = xp.logical_and(is_number, where)
-    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     if value.dtype.kind in "iub":
-        return variance
+        return var(value, axis, dtype, ddof, keepdims, where=where)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     # NumPy gives NaN for fewer values than degrees of freedom.
     count = xp.count_nonzero(counted, axis, keepdims=keepdims)
     return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)

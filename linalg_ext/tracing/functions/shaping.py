@@ -158,11 +158,11 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     traced = as_traced(array)
-    sizes = as_shape(shape)
+    sizes = list(as_shape(shape))
     offset = len(sizes) - traced.ndim
     trace = current_trace()
     axes: list[int | None] = [None] * len(sizes)
-    call = f"broadcast of {shape_text(traced.shape)} to {shape_text(sizes)}"
+    call = f"broadcast of {shape_text(traced.shape)} to {shape_text(tuple(sizes))}"
     if offset < 0:
         raise ShapeError(call, expected="no dimension to be dropped")
     if any(isinstance(size, int) and size < 0 for size in sizes):
@@ -174,6 +174,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
         if not trace.agree(size, target, call):
             raise ShapeError(call, expected="sizes that are equal, or 1 on the left")
         axes[offset + axis] = dim
+        if isinstance(size, int):
+            sizes[offset + axis] = size  # the known one of the two
     return view(traced, sizes, axes)
 
 

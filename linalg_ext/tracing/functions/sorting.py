@@ -7,6 +7,7 @@ these have the order that NumPy asks for, NaN last: half the time of two compari
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,19 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.functions.reductions import refuse_empty
 from linalg_ext.tracing.functions.shaping import ravel
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import as_traced, cast_to, common_dtype
-from linalg_ext.tracing.values.elements import INT64, Element, imaginary, position, real, select
+from linalg_ext.tracing.values.elements import (
+    INT64,
+    Element,
+    as_dtype,
+    imaginary,
+    position,
+    real,
+    select,
+)
 from linalg_ext.tracing.values.emission import demand, full, pointwise, shape_text, structured
 from linalg_ext.tracing.values.sizes import AnySize, Size, same
 from linalg_ext.tracing.values.trace import at_users_line
@@ -201,6 +211,7 @@ Hyndman and Fan, Sample quantiles in statistical packages, The American Statisti
 other methods have both at 1.
 """
 
+
 _DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
@@ -216,8 +227,10 @@ def nanmedian(
 
 def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
-    low, high = (rows.at(xp.floor_divide(rows.last + more, 2)) for more in (0, 1))
-    middle = xp.where(low == high, low, (low + high) / 2)
+    places = (xp.floor_divide(rows.last + more, 2) for more in (0, 1))
+    low, high = (cast_to(rows.at(place), rows.dtype) for place in places)
+    # NumPy's mean of one adds it to 0, which takes the sign of -0.0.
+    middle = xp.where(low == high, low + 0, (low + high) / 2)
     return rows.shaped(cast_to(rows.with_nan(middle), rows.dtype), keepdims, 0)
 
 
@@ -239,37 +252,34 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         if method not in _PARTS:
             refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
         rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
-        if rows.given == np.bool_:
-            refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
-        fractions = np.asarray(q)
-        if fractions.dtype.kind not in "iuf":
-            raise ArgumentError(
-                f"{name}: q={q!r}", expected="integers or floats", hint="write float(q)"
-            )
-        is_whole = fractions.dtype.kind in "iu" and whole == 1
-        is_weak = type(q) in (int, float) or is_whole
-        dtype = _dtype_of_quantiles(rows.given, None if is_weak else fractions.dtype)
-        parts = fractions / whole
-        if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
-            raise ArgumentError(
-                f"{name}: q={q!r}", expected=f"a number from 0 to {whole}, or a list of such"
-            )
+        dtype = _dtype_of_quantiles(name, rows.given, q, method)
+        if method == "linear" and whole == 1 and np.asarray(q).dtype.kind in "iu":
+            method = "lower"  # NumPy takes the first or the last element, and interpolates nothing
+        parts = np.asarray(q) / whole
         quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
         value = xp.stack(quantiles) if parts.ndim else quantiles[0]
-        if is_whole or method in _DISCRETE:
-            value = cast_to(value, rows.given)
         return rows.shaped(value, keepdims, parts.ndim)
 
     return record
 
 
-def _dtype_of_quantiles(value: DType, q: DType | None) -> DType:
-    """Return the dtype that NumPy interpolates in: of values, and of `q` where it is an array's."""
-    if value.kind not in "iuf":
-        value = np.dtype(np.float32)  # NumPy has no rule for bf16
-    if q is None:
-        return value if value.kind == "f" else np.dtype(np.float64)
-    return np.result_type(value, q if q.kind == "f" else np.float64)
+def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
+    """Return the dtype of NumPy's quantile, which depends on the method and on the type of `q`.
+
+    Raises:
+        ArgumentError: NumPy refuses them, or `q` is no number and no list of such.
+    """
+    if np.ndim(q) > 1 or np.asarray(q).dtype == object:
+        raise ArgumentError(
+            f"{name}: q={q!r}", expected="a number, or a list of such", hint="write float(q)"
+        )
+    try:
+        quantiles = getattr(np, name)(np.zeros((2, 1), value), q, 0, method=method)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(
+            f"{name} of {value} with q={q!r} and method={method!r}: {error}"
+        ) from None
+    return as_dtype(quantiles.dtype)
 
 
 quantile = _quantiles("quantile", 1, skips_nan=False)
@@ -309,8 +319,7 @@ class _Rows:
         count: AnySize = 1
         for place in axes:
             count = count * value.shape[place]
-        if same(count, 0) or (axis == () and same(value.size, 0)):
-            raise ShapeError(f"{name} of no elements: the shape is {value.shape}")
+        refuse_empty(name, value, axes or range(value.ndim))
         rows = xp.transpose(value, (*rest, *axes))
         rows = xp.reshape(rows, (*(value.shape[place] for place in rest), count))
         if not skips_nan or value.dtype.kind in "iub":
@@ -320,14 +329,12 @@ class _Rows:
         return cls(rows, axes, value.ndim, last, skips_nan=True)
 
     def at(self, place: Any) -> Traced:
-        """Return the element at an index of each row, cast to `dtype`."""
+        """Return the element at an index of each row."""
         if isinstance(place, int):
-            element = self._sorted[..., place]
-        elif self._skips_nan:
-            element = xp.take_along_axis(self._sorted, place, -1)[..., 0]
-        else:
-            element = xp.take(self._sorted, place, -1)
-        return cast_to(element, self.dtype)
+            return self._sorted[..., place]
+        if self._skips_nan:
+            return xp.take_along_axis(self._sorted, place, -1)[..., 0]
+        return xp.take(self._sorted, place, -1)
 
     def between(self, part: Any, method: str, dtype: Any) -> Traced:
         """Return the value at a fraction of the way to each row's last element, by `method`."""
@@ -335,13 +342,13 @@ class _Rows:
         below = np.floor(place)
         apart = _PARTS[method](place - below, below)
         low, high = (self.at(self._whole(below + more)) for more in (0, 1))
-        low, high = cast_to(low, dtype), cast_to(high, dtype)
         if isinstance(apart, Traced) and apart.ndim > low.ndim:
             apart = apart[..., 0]
-        weight = cast_to(apart, dtype)
-        step = high - low
-        mixed = xp.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
-        return xp.where(low == high, low, xp.where(weight == 0, low, mixed))
+        if method in _DISCRETE or dtype.kind in "iub":
+            return cast_to(xp.where(apart >= 0.5, high, low), dtype)
+        # NumPy subtracts integers in their own dtype, where the difference may wrap around.
+        step, low, high, weight = (cast_to(x, dtype) for x in (high - low, low, high, apart))
+        return xp.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
 
     def _place(self, part: Any, method: str) -> Any:
         """Return the position at a fraction, a number where that of the last element is one.
@@ -367,7 +374,7 @@ class _Rows:
         """NaN where a row has one, unless these are left out."""
         if self._skips_nan or self.given.kind in "iub":
             return value
-        return xp.where(xp.isnan(self._sorted[..., -1]), np.nan, value)
+        return xp.where(xp.isnan(self._sorted[..., -1]), value.dtype.type(np.nan), value)
 
     def shaped(self, value: Traced, keepdims: Any, before: int) -> Traced:
         """Return a result with axes of size 1 in the place of those that went, if they are kept."""
@@ -422,12 +429,9 @@ def _places(row: Traced, value: Traced, side: str) -> Traced:
     count = row.shape[0]
 
     def comes_before(x: Any, y: Any) -> Any:
-        before = x < y if side == "left" else x <= y
-        if row.dtype.kind not in "fV":
-            return before
-        # NaN is the largest.
-        nan = xp.isnan(y) & (~xp.isnan(x) if side == "left" else True)
-        return before | nan
+        pair = (x, y) if side == "left" else (y, x)
+        before = pointwise("searchsorted", _comparator(row.dtype), pair, np.dtype(np.bool_))
+        return before if side == "left" else ~before
 
     if not isinstance(count, int):
         return xp.count_nonzero(comes_before(row, value[..., None]), -1)
@@ -519,14 +523,19 @@ def histogram(
     if isinstance(bins, str):
         refuse(f"numpy.histogram with bins={bins!r}", "give a number of bins, or their edges")
     value = xp.ravel(a)
-    edges = _edges(value, bins, range)
+    if value.dtype.kind == "c":
+        refuse("numpy.histogram of complex values", "take their real and imaginary parts")
+    has_edges = isinstance(bins, Traced | list | tuple) or bool(np.ndim(bins))
+    edges = _given_edges(bins) if has_edges else _edges(value, bins, range)
     last = edges.shape[0] - 1
     place = searchsorted(edges, value, "right") - 1
     place = xp.where(value == edges[-1], last - 1, place)
     is_within = (value >= edges[0]) & (value <= edges[-1])
     place = xp.where(is_within, place, last)
-    weight: Any = 1 if weights is None else xp.ravel(weights)
-    dtype = np.dtype(np.int64) if weights is None else as_traced(weight).dtype
+    weight: Any = 1 if weights is None else xp.ravel(_weights("histogram", as_traced(a), weights))
+    dtype = np.dtype(np.int64) if weights is None else weight.dtype
+    if has_edges and dtype == np.bool_:
+        raise DTypeError("histogram between edges with weights of bool", hint="cast the weights")
     counts = xp.zeros_like(edges, dtype=dtype).at[place].add(weight)[:-1]
     if density:
         return counts / xp.diff(edges) / xp.sum(counts), edges
@@ -551,7 +560,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
             "numpy.bincount without minlength=, whose length depends on the values",
             "give minlength=, which numbers have to be below",
         )
-    weight = np.int64(1) if weights is None else as_traced(weights)
+    weight = np.int64(1) if weights is None else _weights("bincount", value, weights)
     if not np.can_cast(weight.dtype, np.float64, "safe"):
         raise DTypeError(
             f"bincount with weights of {weight.dtype}", expected="real numbers that float64 holds"
@@ -564,17 +573,28 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
     return counts.at[places].add(weight)
 
 
+def _weights(name: str, value: Traced, weights: Any) -> Traced:
+    weight, trace = as_traced(weights), current_trace()
+    call = f"{name} of shape {shape_text(value.shape)} by weights of {shape_text(weight.shape)}"
+    is_same = value.ndim == weight.ndim
+    if not is_same or not all(map(partial(trace.agree, operation=call), value.shape, weight.shape)):
+        raise ShapeError(call, expected="the same shape")
+    return weight
+
+
+def _given_edges(bins: Any) -> Traced:
+    edges = as_traced(bins)
+    if edges.ndim != 1:
+        raise ShapeError(
+            f"histogram with bins of shape {shape_text(edges.shape)}", expected="one dimension"
+        )
+    if not isinstance(bins, Traced) and (np.diff(np.asarray(bins)) < 0).any():
+        raise ArgumentError("histogram: bins go down", expected="bins that grow")
+    demand(xp.all(edges[1:] >= edges[:-1]), "histogram: bins have to grow")
+    return edges
+
+
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
-    if isinstance(bins, Traced | list | tuple) or np.ndim(bins):
-        edges = as_traced(bins)
-        if edges.ndim != 1:
-            raise ShapeError(
-                f"histogram with bins of shape {shape_text(edges.shape)}", expected="one dimension"
-            )
-        if not isinstance(bins, Traced) and (np.diff(np.asarray(bins)) < 0).any():
-            raise ArgumentError("histogram: bins go down", expected="bins that grow")
-        demand(xp.all(edges[1:] >= edges[:-1]), "histogram: bins have to grow")
-        return edges
     if not hasattr(bins, "__index__"):
         raise ArgumentTypeError(
             f"histogram with bins={bins!r}", expected="an integer, or edges in a row"

@@ -57,8 +57,6 @@ _OTHER_NAME = {
     "arccosh": "acosh",
     "arctanh": "atanh",
     "arctan2": "atan2",
-    "maximum": "max_signed",
-    "minimum": "min_signed",
     "rint": "roundeven",
     "bitwise_and": "and",
     "bitwise_or": "or",
@@ -80,8 +78,8 @@ _BODIES: Mapping[str, Body] = {
     **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
     **{name: own.unless_integer(name) for name in ("floor", "ceil", "trunc")},
     "divide": lambda x, y: x / y,
-    "floor_divide": own.floor_divide,
-    "remainder": own.remainder,
+    "floor_divide": own.rounded_once(own.floor_divide),
+    "remainder": own.rounded_once(own.remainder),
     "fmod": own.fmod,
     "power": own.power,
     "float_power": own.power,
@@ -94,11 +92,13 @@ _BODIES: Mapping[str, Body] = {
     "heaviside": own.heaviside,
     "conjugate": _function("conj"),
     "reciprocal": own.reciprocal,
-    "hypot": own.hypotenuse,
-    "logaddexp": own.log_add("exp", "log1p"),
-    "logaddexp2": own.log_add("exp2", "log2"),
-    "fmax": own.maximum_of_numbers,
-    "fmin": own.minimum_of_numbers,
+    "hypot": own.rounded_once(own.hypotenuse),
+    "logaddexp": own.rounded_once(own.log_add("exp", "log1p")),
+    "logaddexp2": own.rounded_once(own.log_add("exp2", "log2")),
+    "maximum": own.extremum("max_signed"),
+    "minimum": own.extremum("min_signed"),
+    "fmax": own.of_numbers("max_signed"),
+    "fmin": own.of_numbers("min_signed"),
     "isnan": lambda x: x.is_nan(),
     "isinf": own.is_infinite,
     "isfinite": own.is_finite,
@@ -109,10 +109,10 @@ _BODIES: Mapping[str, Body] = {
     "left_shift": own.left_shift,
     "right_shift": own.right_shift,
     "bitwise_count": own.bit_count,
-    "degrees": lambda x: x * (180 / math.pi),
-    "rad2deg": lambda x: x * (180 / math.pi),
-    "radians": lambda x: x * (math.pi / 180),
-    "deg2rad": lambda x: x * (math.pi / 180),
+    "degrees": own.scaled(180 / math.pi),
+    "rad2deg": own.scaled(180 / math.pi),
+    "radians": own.scaled(math.pi / 180),
+    "deg2rad": own.scaled(math.pi / 180),
 }
 BODIES: Mapping[str, Body] = {name: _by_kind(name, body) for name, body in _BODIES.items()}
 """For each ufunc the element of its result, by elements of the dtypes of its loop."""
@@ -326,7 +326,7 @@ def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] |
     if base.kind in "iu" and count < 0:
         raise ArgumentError(_NO_NEGATIVE_POWERS, hint="convert the base with .astype(float)")
     if abs(count) <= 64:
-        return lambda x: own.power_of(x, count)
+        return own.rounded_once(lambda x: own.power_of(x, count))
     return None
 
 

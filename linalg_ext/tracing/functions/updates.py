@@ -27,8 +27,14 @@ from linalg_ext.tracing.functions.indexing import (
 from linalg_ext.tracing.functions.shaping import flip, reshape, squeeze, transpose
 from linalg_ext.tracing.functions.slicing import Part as Places
 from linalg_ext.tracing.functions.slicing import extracted, inserted
-from linalg_ext.tracing.functions.ufuncs import fitted, resolve
-from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.functions.ufuncs import fitted
+from linalg_ext.tracing.values.conversion import (
+    arrays_of,
+    as_traced,
+    cast_to,
+    common_dtype,
+    is_weak,
+)
 from linalg_ext.tracing.values.emission import (
     Values,
     as_index,
@@ -49,8 +55,16 @@ def replaced(before: Any, new: Any) -> Any:
 
 
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-    """Record an array of which one part is `combine` of its elements and of other values."""
-    values = fitted(values, value.dtype)
+    """Record an array of which one part is `combine` of its elements and of other values.
+
+    These are cast to the dtype of the array first.
+    """
+    return _updated(value, index, combine, fitted(values, value.dtype))
+
+
+def _updated(
+    value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Traced
+) -> Traced:
     listed = index if isinstance(index, tuple) else (index,)
     masks = [item for item in listed if _is_mask(item)]
     if len(masks) == 1 and (len(listed) == 1 or isinstance(masks[0], Traced)):
@@ -120,7 +134,7 @@ def _masked(
             "write np.where(mask, values, x) for the part",
         )
     wide = xp.expand_dims(chosen, tuple(range(mask.ndim, mask.ndim + trailing)))
-    new = cast_to(xp.where(wide, combine(part, values), part), value.dtype)
+    new = xp.where(wide, cast_to(combine(part, values), value.dtype), part)
     return new if len(listed) == 1 else updated(value, tuple(items), replaced, new)
 
 
@@ -188,7 +202,7 @@ def _scattered_rows(
         xp.ravel(xp.broadcast_to(array, block)).value if isinstance(array, Traced) else array.value
         for array in arrays
     ]
-    source = Traced(new.value, value.dtype, new.shape)
+    source = Traced(new.value, new.dtype, new.shape)
 
     def step(at: ir.Value, carried: Values) -> Values:
         target = Traced(carried[0], value.dtype, value.shape)
@@ -223,33 +237,29 @@ def _target(name: str, value: Any) -> Traced:
     return value
 
 
-def add_at(ufunc: Any, a: Any, indices: Any, values: Any = None) -> None:
-    """`ufunc.at`, one element after another."""
+def add_at(ufunc: Any, a: Any, indices: Any, values: Any = 0) -> None:
+    """`ufunc.at`, one element after another, each cast to the dtype of the array, whatever it is.
+
+    No number is weak there: NumPy takes one of Python for an array of int64 or float64.
+    """
     target = _target(f"{ufunc.__name__}.at", a)
-    operands = [target] if ufunc.nin == 1 else [target, values]
-    result = resolve(ufunc, operands)[-1]
-    if not np.can_cast(result, target.dtype, "same_kind"):
-        raise DTypeError(
-            f"{ufunc.__name__}.at: a result of {result} does not go into an array of "
-            f"{target.dtype}",
-            hint="cast the values with .astype(...)",
-        )
+    (operand,) = arrays_of(values)
 
     def combine(before: Any, new: Any) -> Any:
         return ufunc(before) if ufunc.nin == 1 else ufunc(before, new)
 
-    target.become(updated(target, indices, combine, 0 if ufunc.nin == 1 else values))
+    target.become(_updated(target, indices, combine, operand))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     target = _target("copyto", dst)
-    source = as_traced(src) if isinstance(src, Traced) else fitted(src, target.dtype)
-    if not np.can_cast(source.dtype, target.dtype, casting):
+    source = common_dtype("copyto", [target, src]) if is_weak(src) else as_traced(src).dtype
+    if not np.can_cast(source, target.dtype, casting):
         raise DTypeError(
-            f"copyto of {source.dtype} into an array of {target.dtype}",
+            f"copyto of {source} into an array of {target.dtype}",
             hint="cast the values with .astype(...), or say casting='unsafe'",
         )
-    new = xp.broadcast_to(cast_to(source, target.dtype), target.shape)
+    new = xp.broadcast_to(fitted(src, target.dtype), target.shape)
     target.become(new if where is True else xp.where(where, new, target))
 
 

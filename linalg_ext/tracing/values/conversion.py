@@ -99,7 +99,7 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             value = from_dlpack(value, "a constant of a traced function")
         array = np.asarray(value, dtype if is_number else None)
         by_dtype(array.dtype)
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         if isinstance(error, DTypeError):
             raise _untraceable(value, error) from None
         if not is_number:

@@ -12,7 +12,14 @@ from linalg_ext.structured.constants import integer_constant, number_constant
 from linalg_ext.structured.outputs import filled
 from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
-from linalg_ext.tracing.values.tensor_ops import empty, generic, identity_map, is_one, read_map
+from linalg_ext.tracing.values.tensor_ops import (
+    empty,
+    generic,
+    identity_map,
+    is_one,
+    read_map,
+    whole_or_none,
+)
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
 
@@ -170,6 +177,8 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
                     where=caller_location(),
                     expected="on each axis, counted from the last, one size, or 1",
                 )
+            if isinstance(size, int):
+                result[axis] = size
     return tuple(trace.resolved(size) if trace else size for size in result)
 
 
@@ -279,7 +288,7 @@ def counted(
     bounds = integer_constant(index, 0), count, integer_constant(index, 1)
     loop = scf.ForOp(*bounds, list(initial))
     at, *carried = loop.body.arguments
-    with ir.InsertionPoint(loop.body), current_trace().region():
+    with whole_or_none(loop), ir.InsertionPoint(loop.body), current_trace().region():
         scf.YieldOp(body(at, list(carried)))
     return list(loop.results)
 
@@ -293,11 +302,12 @@ def while_holds(
     types = [value.type for value in initial]
     loop = scf.WhileOp(types, list(initial))
     before, after = (region.blocks.append(*types) for region in loop.operation.regions)
-    with ir.InsertionPoint(before), current_trace().region():
-        values = list(before.arguments)
-        scf.ConditionOp(condition(values), values)
-    with ir.InsertionPoint(after), current_trace().region():
-        scf.YieldOp(body(list(after.arguments)))
+    with whole_or_none(loop):
+        with ir.InsertionPoint(before), current_trace().region():
+            values = list(before.arguments)
+            scf.ConditionOp(condition(values), values)
+        with ir.InsertionPoint(after), current_trace().region():
+            scf.YieldOp(body(list(after.arguments)))
     return list(loop.results)
 
 
@@ -309,9 +319,10 @@ def branch(
 ) -> Values:
     """`scf.if` of two branches that give values of these types."""
     choice = scf.IfOp(condition, list(types), has_else=True)
-    for region, make in zip(choice.operation.regions, (then, otherwise), strict=True):
-        with ir.InsertionPoint(region.blocks[0]), current_trace().region():
-            scf.YieldOp(make())
+    with whole_or_none(choice):
+        for region, make in zip(choice.operation.regions, (then, otherwise), strict=True):
+            with ir.InsertionPoint(region.blocks[0]), current_trace().region():
+                scf.YieldOp(make())
     return list(choice.results)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
@@ -31,14 +32,19 @@ def generic(
     )
     elements = [ir.ShapedType(value.type).element_type for value in (*inputs, *outputs)]
     block = op.regions[0].blocks.append(*elements)
+    with whole_or_none(op), ir.InsertionPoint(block):
+        linalg.YieldOp([element.value for element in body(list(block.arguments))])
+    return list(op.results)
+
+
+@contextmanager
+def whole_or_none(op: ir.OpView) -> Iterator[None]:
+    """Erase an op if an error stops the recording of its regions: a caller may catch it."""
     try:
-        with ir.InsertionPoint(block):
-            linalg.YieldOp([element.value for element in body(list(block.arguments))])
+        yield
     except BaseException:
-        # Half an op must not stay behind: a caller may catch the error, and go on.
         op.operation.erase()
         raise
-    return list(op.results)
 
 
 def read_map(

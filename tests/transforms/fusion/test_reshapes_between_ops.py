@@ -99,6 +99,10 @@ def test_a_pair_of_equal_sizes_is_none() -> None:
         ((12,), (3, 4), (3, 2, 2)),
         ((3, 2, 2), (3, 4), (12,)),
         ((4, 6), (4, 2, 3), (8, 3)),
+        ((1,), (), (1, 1)),
+        ((), (1,), (1, 1)),
+        ((), (1, 1), ()),
+        ((1, 1), (1,), ()),
     ],
 )
 def test_reshapes_that_meet_keep_the_order_of_elements(
