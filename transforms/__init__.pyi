@@ -151,6 +151,7 @@ from linalg_ext.transforms.memory.shorten_lifetimes import shorten_lifetimes as 
 from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
+from linalg_ext.transforms.bufferization.split_deallocations import split_deallocations as split_deallocations
 from linalg_ext.transforms.codegen.vectorization.split_index_sets import split_index_sets as split_index_sets
 from linalg_ext.transforms.codegen.vectorization.split_long_sums import split_long_sums as split_long_sums
 from linalg_ext.transforms.schedules.reductions import split_reduction as split_reduction
