@@ -34,6 +34,7 @@ from linalg_ext.transforms.gml_st.collapse_shapes import collapse_shapes as coll
 from linalg_ext.transforms.gml_st.compose_subsets import compose_subsets as compose_subsets
 from linalg_ext.transforms.fusion.compute_parameters_first import compute_parameters_first as compute_parameters_first
 from linalg_ext.transforms.legalization.crop_negative_pads import crop_negative_pads as crop_negative_pads
+from linalg_ext.transforms.bufferization.deallocate_buffers import deallocate_buffers as deallocate_buffers
 from linalg_ext.transforms.schedules.forms import decompose as decompose
 from linalg_ext.transforms.legalization.decompose_structured_ops import decompose_structured_ops as decompose_structured_ops
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops as distribute_loops
@@ -151,7 +152,6 @@ from linalg_ext.transforms.memory.shorten_lifetimes import shorten_lifetimes as 
 from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
-from linalg_ext.transforms.bufferization.split_deallocations import split_deallocations as split_deallocations
 from linalg_ext.transforms.codegen.vectorization.split_index_sets import split_index_sets as split_index_sets
 from linalg_ext.transforms.codegen.vectorization.split_long_sums import split_long_sums as split_long_sums
 from linalg_ext.transforms.schedules.reductions import split_reduction as split_reduction

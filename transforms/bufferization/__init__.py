@@ -14,16 +14,7 @@ PASSES = (
     "linalg-ext-refuse-constants",
     "linalg-ext-link-library-calls",
     "linalg-ext-prepare-deallocation",
-    # Upstream's `buffer-deallocation-pipeline`, with one step of ours in it.
-    "expand-realloc{emit-deallocs=false}",
-    "canonicalize",
-    "ownership-based-buffer-deallocation",
-    "canonicalize",
-    "linalg-ext-split-deallocations",
-    "buffer-deallocation-simplification",
-    "bufferization-lower-deallocations",
-    "cse",
-    "canonicalize",
+    "linalg-ext-deallocate-buffers",
     "convert-bufferization-to-memref",
     # Named contractions and windows, and the copies of bufferization.
     "linalg-generalize-named-ops",
