@@ -34,6 +34,7 @@ from linalg_ext.transforms.gml_st.collapse_shapes import collapse_shapes as coll
 from linalg_ext.transforms.gml_st.compose_subsets import compose_subsets as compose_subsets
 from linalg_ext.transforms.fusion.compute_parameters_first import compute_parameters_first as compute_parameters_first
 from linalg_ext.transforms.legalization.crop_negative_pads import crop_negative_pads as crop_negative_pads
+from linalg_ext.transforms.bufferization.deallocate_buffers import deallocate_buffers as deallocate_buffers
 from linalg_ext.transforms.schedules.forms import decompose as decompose
 from linalg_ext.transforms.legalization.decompose_structured_ops import decompose_structured_ops as decompose_structured_ops
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops as distribute_loops

@@ -252,12 +252,19 @@ def _run_ours(
     verify_each: bool,
     printing: IRPrinting | None = None,
 ) -> Module:
-    report = Report(transformation.pass_name)
     before = module.ir.operation.clone() if verify_each else None
     started = time.process_time()
+    reports = []
     for op in _anchored(module.ir.operation, step.anchors):
         with _printed(op, step.text, transformation.function.__name__, printing):
-            report.merge(transformation.apply(op, **step.values))
+            try:
+                reports.append(transformation.apply(op, **step.values))
+            except ir.MLIRError as error:  # a pass of upstream's that it runs has failed
+                diagnostics = joined(of_error(error))
+                raise _Failure(_summary(diagnostics), _shown(diagnostics, module)) from None
+    report = reports[0] if reports else Report(transformation.pass_name)
+    for further in reports[1:]:
+        report.merge(further)
     run.seconds.append((step.name, time.process_time() - started))
     run.reports.append(report)
     if not verify_each:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from linalg_ext.tracing.functions.indexing import Selection, expanded, indexed, 
 from linalg_ext.tracing.functions.numpy_functions import FUNCTIONS, record_function
 from linalg_ext.tracing.functions.numpy_functions import recorded_names as recorded_names
 from linalg_ext.tracing.functions.reinterpretation import reinterpreted
+from linalg_ext.tracing.functions.repeated_calls import record_once
 from linalg_ext.tracing.functions.slicing import line_of_result
 from linalg_ext.tracing.functions.ufuncs import record_ufunc
 from linalg_ext.tracing.functions.updates import WRITERS, add_at, replaced, updated
@@ -67,7 +68,8 @@ def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[s
     outs = outs if isinstance(outs, tuple) else (outs,)
     options, values = revealed(options), revealed(tuple(inputs))
     if not any(out is not None for out in outs):
-        recorded = _laid_out(record_ufunc(ufunc, method, values, options), values)
+        record = partial(record_ufunc, ufunc, method)
+        recorded = _laid_out(record_once((ufunc, method), record, values, options), values)
         if method == "__call__" and len(values) == 2 and isinstance(recorded, Traced):
             recorded.line = line_of_result(ufunc.__name__, *values) if not recorded.ndim else None
         return recorded
@@ -90,7 +92,7 @@ def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, 
         target = arguments[0]
         return WRITERS[function](target, *revealed(tuple(arguments[1:])), **revealed(options))
     values, options = revealed(tuple(arguments)), revealed(options)
-    result = record_function(function, values, options)
+    result = record_once(function, partial(record_function, function), values, options)
     if out is not None:
         return _stored(function.__name__, out, result, True)
     if is_view(function):

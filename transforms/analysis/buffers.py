@@ -182,7 +182,10 @@ def are_apart(view: ir.Value, other: ir.Value) -> bool:
 
 def is_memory(value: ir.Value) -> bool:
     """Return whether a value is a memref."""
-    return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
+    return isinstance(value.type, _MEMORY)
+
+
+_MEMORY = (ir.MemRefType, ir.UnrankedMemRefType)
 
 
 def names_through(op: ir.Operation) -> list[ir.Value]:

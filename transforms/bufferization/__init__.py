@@ -14,7 +14,7 @@ PASSES = (
     "linalg-ext-legalize-constants",
     "linalg-ext-link-library-calls",
     "linalg-ext-prepare-deallocation",
-    "buffer-deallocation-pipeline",
+    "linalg-ext-deallocate-buffers",
     "convert-bufferization-to-memref",
     # Named contractions and windows, and the copies of bufferization.
     "linalg-generalize-named-ops",

@@ -28,7 +28,7 @@ refused:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +40,7 @@ from linalg_ext.transforms.ir_utils.walking import functions, operations, place,
 NAME = "linalg-ext-refuse-unsupported"
 
 _MOST_LANES = 1 << 14
+_TO_TENSOR = "bufferization.to_tensor"
 _ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 
@@ -50,13 +51,13 @@ def refuse_unsupported(module: ir.Operation) -> None:
     Raises:
         LoweringError: there is such; names the first, or the cycle.
     """
-    for op in select(module, lambda op: op != module):
+    for op in select(module, _first_of_each_kind(module)):
         hint = hint_of(op.name)
         if hint is not None:
             raise LoweringError(
                 f"{op.name} has no known lowering to LLVM", where=place(op), hint=hint
             )
-        if op.name == "bufferization.to_tensor" and "restrict" not in op.attributes:
+        if op.name == _TO_TENSOR and "restrict" not in op.attributes:
             raise LoweringError(
                 "a tensor that is made of memory must be the only name of that memory",
                 where=place(op),
@@ -64,6 +65,24 @@ def refuse_unsupported(module: ir.Operation) -> None:
             )
         _refuse_types(op)
     _refuse_recursion(module)
+
+
+def _first_of_each_kind(module: ir.Operation) -> Callable[[Any], bool]:
+    """Return a predicate: an op is the first of its name and types, or has an attribute to check.
+
+    The walk meets thousands of ops, of which a few tens differ.
+    """
+    kinds: set[Any] = set()
+
+    def is_first(op: Any) -> bool:
+        name = op.name
+        kind = name, *op.results.types
+        if kind in kinds:
+            return bool(name == _TO_TENSOR)
+        kinds.add(kind)
+        return bool(op != module)
+
+    return is_first
 
 
 def _refuse_types(op: Any) -> None:

@@ -27,8 +27,9 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError, TargetError
 from linalg_ext.rewriting import module_pass
+from linalg_ext.rewriting.transformation import op_names
 from linalg_ext.target import current, missing_for, named
-from linalg_ext.transforms.ir_utils.walking import place, select
+from linalg_ext.transforms.ir_utils.walking import operations, place
 
 from .refuse_unsupported import hint_of
 
@@ -58,7 +59,8 @@ def require_lowered(module: ir.Operation, *, name: str = "") -> None:
         LoweringError: an operation is of another dialect; names the first and counts the others.
         TargetError: an intrinsic has no instruction there, or there is no target of that name.
     """
-    ops = select(module, lambda op: op.name in _CALLS or not _is_legal(op.name))
+    names = [name for name in op_names(module) if name in _CALLS or not _is_legal(name)]
+    ops = operations(module, names)
     _require_dialect([op for op in ops if not _is_legal(op.name)])
     target = named(name) if name else current()
     for op in ops:

@@ -227,7 +227,8 @@ def _is_allocation(op: Any) -> bool:
 
 def _users(value: Any, op: Any) -> set[Any]:
     """Return the ops in the block of `op` that use a value, also in their regions."""
-    return {ancestor_in(op.block, use.owner.operation) for use in value.uses}
+    block = op.block
+    return {ancestor_in(block, use.owner.operation) for use in value.uses}
 
 
 def _call(name: str, part: _Part) -> None:
@@ -257,25 +258,28 @@ class _Reached:
         self._line = line
         self._accesses: dict[Buffer, list[_Access]] = {}
         self._aliases = Aliases()
-        self._buffers: dict[Any, Buffer] = {}
+        self._by_value: dict[Any, list[_Access]] = {}
         for position, (op, values) in enumerate(zip(line.ops, line.taken, strict=True)):
             if op.name in TOUCH_NOTHING:
                 continue
             count = len(op.operands)
             for at, value in enumerate(values):
                 if is_memory(value):
-                    accesses = self._accesses.setdefault(self._buffer_of(value), [])
-                    accesses.append(_Access(position, at >= count or may_write(op, at)))
+                    access = _Access(position, at >= count or may_write(op, at))
+                    self._accesses_to(value).append(access)
         self._across: list[list[list[_Access]]] = [[] for _ in range(len(line.ops) + 1)]
         for accesses in self._accesses.values():
             first = next(iter(_writes(accesses)), len(line.ops))
             for position in range(first + 1, accesses[-1].position + 1):
                 self._across[position].append(accesses)
 
-    def _buffer_of(self, value: Any) -> Buffer:
-        if value not in self._buffers:
-            self._buffers[value] = buffer_of(value)
-        return self._buffers[value]
+    def _accesses_to(self, value: Any) -> list[_Access]:
+        """Return the accesses to the buffer of a value: those of all its views are one list."""
+        accesses = self._by_value.get(value)
+        if accesses is None:
+            accesses = self._accesses.setdefault(buffer_of(value), [])
+            self._by_value[value] = accesses
+        return accesses
 
     def is_seam(self, position: int) -> bool:
         """Return whether no nest and no loop reaches across a position, that before an op."""
@@ -297,14 +301,14 @@ class _Reached:
         inputs = [value for value in op.operands[: input_count(op)] if is_memory(value)]
         return any(
             self._is_of_contraction(read, writer)
-            for read in (self._accesses[self._buffer_of(value)] for value in inputs)
+            for read in map(self._accesses_to, inputs)
             if any(number < writer for number in _writes(read))
             and len(read) - len(_writes(read)) == 1
         )
 
     def may_overlap(self, run: Run, operands: Sequence[Any]) -> bool:
         """Return whether two operands of a run may be the same memory, one of which it writes."""
-        buffers = [self._buffer_of(value) for value in operands if is_memory(value)]
+        buffers = [buffer_of(value) for value in operands if is_memory(value)]
         own = range(run.start, run.stop)
         written = {
             buffer

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg
@@ -18,7 +20,13 @@ def maps_of(op: Any) -> list[Any]:
 
 def parallel_loops(op: Any) -> tuple[bool, ...]:
     """Return for each loop of a `linalg.generic`, outermost first, whether it is parallel."""
-    return tuple("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
+    return _are_parallel(str(op.attributes["iterator_types"]))
+
+
+@cache
+def _are_parallel(kinds: str) -> tuple[bool, ...]:
+    """Return which kinds of a list are parallel, by the text of the attribute: there are few."""
+    return tuple(kind == "parallel" for kind in re.findall(r"<(\w+)>", kinds))
 
 
 def extents_of(op: Any) -> dict[int, int | None]:

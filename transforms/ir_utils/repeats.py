@@ -47,9 +47,13 @@ def is_repeated(value: ir.Value) -> bool:
     are the same.
     """
     op = producer(value)
-    if op is None or not _is_constant(op):
+    return op is not None and _gives_repeated(op)
+
+
+def _gives_repeated(op: Any) -> bool:
+    if not _is_constant(op):
         return False
-    if op.name == "arith.constant" and isinstance(value.type, ir.RankedTensorType):
+    if op.name == "arith.constant" and isinstance(op.results[0].type, ir.RankedTensorType):
         elements = op.attributes["value"]
         return isinstance(elements, ir.DenseElementsAttr) and elements.is_splat
     return True
@@ -123,9 +127,15 @@ class Line:
     def _constant(self, value: Any) -> int | None:
         """Return the number of a value that is repeated, equal for equal ones; else None."""
         if value not in self._constants:
-            constant = self._number(_constant(value)) if is_repeated(value) else None
-            self._constants[value] = constant
+            op = producer(value)
+            shape = self._shape_of_constant(op) if op is not None and _gives_repeated(op) else None
+            self._constants[value] = None if shape is None else self._number(shape)
         return self._constants[value]
+
+    def _shape_of_constant(self, op: Any) -> Hashable:
+        """Return all that the op of a repeated value is; a fill has the body of its name."""
+        attributes = tuple(op.attributes.items())
+        return op.name, attributes, *op.results.types, *map(self._constant, op.operands)
 
     def links(self, run: Run) -> tuple[Link, ...]:
         """Return for each value that a run takes where it is from, its step before included."""
@@ -210,40 +220,39 @@ def _shape(op: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
         else:
             operands.append(number)
     name = op.name
-    regions = []
-    for region in op.regions:
-        blocks = list(region.blocks)
-        for argument in (argument for block in blocks for argument in block.arguments):
-            own[argument] = len(own)
-        regions.append(tuple([_block(block, outside, own, blocks) for block in blocks]))
     return (
         name,
         str(op.location) if name in _CAN_FAIL else None,
         tuple(op.attributes.items()),
         tuple(operands),
-        tuple([result.type for result in op.results]),
-        tuple(regions),
+        tuple(op.results.types),
+        tuple([_region(region, outside, own) for region in op.regions]),
     )
 
 
-def _constant(value: Any) -> Hashable:
-    """Return all that a value that is repeated is."""
-    op = producer(value)
-    if not len(op.operands):
-        return op.name, tuple(op.attributes.items()), value.type
-    return shape_of(op), tuple(map(_constant, op.operands))
+def _region(region: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
+    blocks = list(region)
+    if len(blocks) == 1:
+        return _block(blocks[0], outside, own, blocks)
+    for argument in (argument for block in blocks for argument in block.arguments):
+        own[argument] = len(own)
+    return tuple([_block(block, outside, own, blocks) for block in blocks])
 
 
 def _block(block: Any, outside: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
+    types = []
+    for argument in block.arguments:
+        own.setdefault(argument, len(own))
+        types.append(argument.type)
     shapes: list[Hashable] = []
-    for op_view in block.operations:
+    for op_view in block:
         op = op_view.operation
         shapes.append(_shape(op, outside, own))
         if len(blocks) > 1:
             shapes += [blocks.index(to) for to in op.successors]
         for result in op.results:
             own[result] = len(own)
-    return tuple([argument.type for argument in block.arguments]), tuple(shapes)
+    return tuple(types), tuple(shapes)
 
 
 def may_repeat(ops: Sequence[Any], least: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -46,6 +46,7 @@ class Trace:
         places: for each symbolic dimension, an argument of the function with it, and the axis.
         callbacks: functions of Python that the traced function calls.
         regions: the numbers of the loops and branches under recording, outermost first.
+        recorded: the calls that were recorded, by all that their recording depends on.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Trace:
         self.places: dict[str, tuple[ir.Value, int]] = {}
         self.callbacks: list[Callback] = []
         self.regions: list[int] = [0]
+        self.recorded: dict[Hashable, Any] = {}
         self._count = 0
         self._elements: dict[DType, ir.Type] = {}
         self._iterators: dict[str, ir.Attribute] = {}
@@ -171,13 +173,16 @@ running: Callable[[], Trace | None] = _current.get
 
 def at_users_line() -> AbstractContextManager[Any]:
     """Build ops with the user's line for their location, in the block under `with`."""
+    location: Any = users_location()
+    return nullcontext() if location is None else location
+
+
+def users_location() -> ir.Location | None:
+    """Return the user's line, inside a `with` block of a context; None outside of a trace."""
     frame = users_frame()
     if frame is None or running() is None:
-        return nullcontext()
-    location: AbstractContextManager[Any] = ir.Location.file(
-        frame.f_code.co_filename, frame.f_lineno, 0
-    )
-    return location
+        return None
+    return ir.Location.file(frame.f_code.co_filename, frame.f_lineno, 0)
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:
