@@ -5,8 +5,8 @@ fails where they differ. A signal handler of native code counts: Python's own ha
 the kernel has returned. It goes on to the handler before it, so that Python raises
 KeyboardInterrupt as ever.
 
-Only while Python's default handler of SIGINT is in force is there a count, or that of `asyncio.run`,
-which cancels the main task. A handler of the user's own runs when the kernel is done.
+Only while Python's default handler of SIGINT is in force is there a count, or the handler of
+`asyncio.run`, which cancels the main task. One of the user's own runs when the kernel is done.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Interrupts:
         now = time.monotonic()
         if now < self._next:
             return
-        # Each cell of a notebook sets Python's handler again: the system knows, and Python does not.
+        # Each cell of a notebook sets Python's handler again, which the system alone tells.
         action, words = self._action(), self._block.words
         if action[0] in (_DEFAULT, _IGNORED, self._handler):
             return
