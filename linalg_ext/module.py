@@ -268,6 +268,7 @@ class Module(Shown, shown_as="module"):
         first = _summary(diagnostics, "a rule of one of its ops is broken")
         raise VerificationError(
             f"the module is invalid after {after}: {first}" if after else first,
+            hint=_body_hint(self._ir.operation),
             diagnostics=[diagnostic.shown(self.filename) for diagnostic in diagnostics],
         )
 
@@ -520,6 +521,21 @@ def _copy_ops(source: mlir.Module, target: mlir.Module) -> None:
 
 
 _graveyards: weakref.WeakKeyDictionary[mlir.Module, list[mlir.Module]] = weakref.WeakKeyDictionary()
+
+
+def _body_hint(root: mlir.Operation) -> str | None:
+    """Return the way to build an op of linalg that was left without its body, if there is one."""
+    names: list[str] = []
+
+    def visit(op: mlir.Operation) -> mlir.WalkResult:
+        if op.name.startswith("linalg.") and any(not len(region.blocks) for region in op.regions):
+            names.append(op.name)
+        return mlir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    if not names:
+        return None
+    return f"{names[0]} has no body: call the function {names[0]}(..., outs=[...]), which fills it"
 
 
 def _replace_contents(raw: mlir.Module, new: mlir.Module) -> None:
