@@ -130,7 +130,8 @@ def record_ufunc(
     # `reduce` reduces all axes for axis=None, and the first one by default.
     kept = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    is_numpys = getattr(np, ufunc.__name__, None) is ufunc
+    if not is_numpys:
         # A ufunc of SciPy or of the user: its name tells nothing of its meaning.
         return called_back(f"the ufunc {ufunc.__name__}", getattr(ufunc, method), inputs, keywords)
     if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
