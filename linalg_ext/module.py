@@ -161,17 +161,26 @@ class Module(Shown, shown_as="module"):
         if not self.applied:
             return self
         bare = self.clone()
+        children = [child.operation for child in bare.ir.body.operations]
+        # Upstream's tests have scripts in a module of their own, beside the functions.
+        libraries = [op for op in children if op.name == "builtin.module"]
+        inside = [
+            child.operation for op in libraries for child in op.regions[0].blocks[0].operations
+        ]
         scripts = {
             mlir.StringAttr(op.attributes["sym_name"]).value: op
-            for op in (child.operation for child in bare.ir.body.operations)
+            for op in (*children, *inside)
             if op.name == "transform.named_sequence"
         }
         named = [name for name in self.applied if name in scripts]
         for name in named:  # which grows by what each of them names
-            inside = re.findall(r"@(\w+)", str(scripts[name]))
-            named += [callee for callee in inside if callee in scripts and callee not in named]
+            callees = re.findall(r"@(\w+)", str(scripts[name]))
+            named += [callee for callee in callees if callee in scripts and callee not in named]
         for name in named:
             scripts[name].erase()
+        for library in libraries:
+            if named and not len(library.regions[0].blocks[0].operations):
+                library.erase()
         return bare
 
     if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
