@@ -41,7 +41,8 @@ class Unrecorded:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             "a traced value has no numbers: it cannot become a NumPy array",
-            f"use the value as it is: x.astype(float) for np.float64(x); {_INSIDE}",
+            "use the value as it is: x.astype(float) for np.float64(x), np.stack([x, y]) for a list "
+            f"in np.maximum.reduce([x, y]); {_INSIDE}",
         )
 
     @classmethod
