@@ -162,17 +162,26 @@ class Module(Shown, shown_as="module"):
         if not self.applied:
             return self
         bare = self.clone()
+        children = [child.operation for child in bare.ir.body.operations]
+        # Upstream's tests have scripts in a module of their own, beside the functions.
+        libraries = [op for op in children if op.name == "builtin.module"]
+        inside = [
+            child.operation for op in libraries for child in op.regions[0].blocks[0].operations
+        ]
         scripts = {
             mlir.StringAttr(op.attributes["sym_name"]).value: op
-            for op in (child.operation for child in bare.ir.body.operations)
+            for op in (*children, *inside)
             if op.name == "transform.named_sequence"
         }
         named = [name for name in self.applied if name in scripts]
         for name in named:  # which grows by the names of each of them
-            inside = re.findall(r"@(\w+)", str(scripts[name]))
-            named += [callee for callee in inside if callee in scripts and callee not in named]
+            callees = re.findall(r"@(\w+)", str(scripts[name]))
+            named += [callee for callee in callees if callee in scripts and callee not in named]
         for name in named:
             scripts[name].erase()
+        for library in libraries:
+            if named and not len(library.regions[0].blocks[0].operations):
+                library.erase()
         return bare
 
     if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
@@ -269,6 +278,7 @@ class Module(Shown, shown_as="module"):
         first = _summary(diagnostics, "a rule of one of its ops is broken")
         raise VerificationError(
             f"the module is invalid after {after}: {first}" if after else first,
+            hint=_body_hint(self._ir.operation),
             diagnostics=[diagnostic.shown(self.filename) for diagnostic in diagnostics],
         )
 
@@ -521,6 +531,21 @@ def _copy_ops(source: mlir.Module, target: mlir.Module) -> None:
 
 
 _graveyards: weakref.WeakKeyDictionary[mlir.Module, list[mlir.Module]] = weakref.WeakKeyDictionary()
+
+
+def _body_hint(root: mlir.Operation) -> str | None:
+    """Return the way to build an op of linalg that was left without its body, if there is one."""
+    names: list[str] = []
+
+    def visit(op: mlir.Operation) -> mlir.WalkResult:
+        if op.name.startswith("linalg.") and any(not len(region.blocks) for region in op.regions):
+            names.append(op.name)
+        return mlir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    if not names:
+        return None
+    return f"{names[0]} has no body: call the function {names[0]}(..., outs=[...]), which fills it"
 
 
 def _replace_contents(raw: mlir.Module, new: mlir.Module) -> None:

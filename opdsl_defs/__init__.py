@@ -104,7 +104,7 @@ def _unknown(name: str) -> str:
     names = sorted(_index())
     # `max_pool` finds `pooling_nhwc_max`: each of its words is a part of that name.
     words = [word for word in name.lower().split("_") if len(word) > 2]
-    parts = [op for op in names if words and all(word in op for word in words)]
+    parts = [op for op in sorted(names, key=len) if words and all(word in op for word in words)]
     near = list(dict.fromkeys([*get_close_matches(name, names, n=3, cutoff=0.7), *parts]))[:5]
     if near:
         return f"the library has no op {name!r}; did you mean {' or '.join(near)}?"

@@ -29,6 +29,7 @@ class Case:
         reused: for the peers that can, a function of the operands that writes to its last one.
         tolerance: how far a result may be from NumPy's, relative and absolute.
         traced: the function for `jit`, where `ours` is neither an op nor a jitted function.
+        compared: the part of a result that is compared with NumPy's.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     reused: Mapping[str, Function] = field(default_factory=dict)
     tolerance: float = 2e-3
     traced: Callable[..., Any] | None = None
+    compared: Callable[[Array], Array] = np.asarray
 
     @property
     def peers(self) -> dict[str, Function]:

@@ -60,8 +60,14 @@ class AffineExpr:
         return self.as_number() >= _as_number(other)
 
     def __index__(self) -> NoReturn:
+        self._refuse("is used as a number, and has none")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("is looped over, and has no elements")
+
+    def _refuse(self, fact: str) -> NoReturn:
         raise DefinitionError(
-            f"`{self}` is used as a number, and has none when the operation is declared",
+            f"`{self}` {fact} when the operation is declared",
             where=caller_location(),
             hint="name the loop by a dimension in the place of range(...): "
             "C[D.m] += A[D.m, D.k] runs over all k",

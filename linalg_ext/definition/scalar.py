@@ -548,6 +548,9 @@ def _hint_for(value: object) -> str | None:
     if isinstance(value, Accumulation):
         return "assign it to an output by itself; compute on the result in an op of its own"
     if isinstance(value, AffineExpr):
+        if value.symbols and value.is_symbolic:
+            size = f"size(S.{value.symbols[0]})"
+            return f"cast a size to the type of an element: TypeFn.cast_signed(T, {size})"
         return "wrap it in index(D.x) to compute with the position along a dimension"
     if hasattr(value, "__getitem__"):
         return "index the tensor, as in A[D.m, D.k] (A[None] for one of rank 0)"

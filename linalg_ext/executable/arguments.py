@@ -224,6 +224,9 @@ def as_array(value: Any, name: str) -> Array:
             f"{name} is {_shown(value)}",
             where=caller_location(),
             expected="an array of numbers",
+            hint="pass the arrays that it holds"
+            if hasattr(value, "__dict__")
+            else "convert it with np.asarray(value, dtype)",
         )
     try:
         by_dtype(array.dtype)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from linalg_ext.errors import ExecutionError, caller_location
 from linalg_ext.runtime.callbacks import raised_by
 from linalg_ext.runtime.dtypes import DType, ElementType
+from linalg_ext.runtime.interrupts import INTERRUPTED
 
 Shape = tuple[int | None, ...]
 """Dimensions; None where the module leaves one open."""
@@ -211,10 +213,14 @@ class Failures:
 
         Raises:
             ExecutionError: with the message of the assertion, and the caller's line.
+            KeyboardInterrupt: it was interrupted in the main thread, and the handler of SIGINT has
+                not raised that itself, as that of `asyncio.run` does not.
             BaseException: the error of a function of Python that the code called.
         """
         is_known = 0 < status <= len(self._assertions)
         message = self._assertions[status - 1] if is_known else f"status {status}"
+        if message == INTERRUPTED and threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
         if (raised := raised_by(message)) is not None:
             raise raised
         message, notes = split_message(message)

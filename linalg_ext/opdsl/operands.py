@@ -355,6 +355,10 @@ def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr | ScalarExpr, 
                 where=caller_location(),
                 expected="dimensions (D.m) and sums, products and quotients with symbols and "
                 "integers; elements of integers, as in W[I[D.n]]; [None] for rank 0",
+                hint="a dimension stands for all of an axis: C[D.m] += A[D.m, D.k] for "
+                "A[m, :].sum()"
+                if isinstance(part, slice)
+                else None,
             )
         indices.append(_affine(part, "an index"))
     return tuple(indices)

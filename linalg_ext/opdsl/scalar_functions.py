@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
@@ -77,6 +78,15 @@ class ReduceFunction:
 
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
         return Reducer(self.function, reduce_dims(dims))
+
+    def __call__(self, *_: object) -> NoReturn:
+        """Refuse a call without the dimensions, which Python has come to first."""
+        raise DefinitionError(
+            f"{self!r} is called, and no dimension is named that it runs over",
+            where=caller_location(),
+            expected=f"dimensions in brackets: {self!r}[D.k](...)",
+            hint=f"BinaryFn.{self.function.name} takes two elements",
+        )
 
     def __repr__(self) -> str:
         return f"ReduceFn.{self.function.name}"

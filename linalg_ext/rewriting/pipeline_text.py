@@ -102,11 +102,13 @@ def parse_pipeline(source: str | Sequence[str]) -> Pipeline:
         PipelineError: it cannot be read; the message shows the place.
     """
     if isinstance(source, list | tuple) and all(isinstance(item, str) for item in source):
-        text = _from_arguments(list(source))
+        is_of_passes = not any(item.startswith("-") for item in source)
+        text = ",".join(source) if is_of_passes else _from_arguments(list(source))
     elif not isinstance(source, str):
         raise PipelineError(
             f"{type(source).__name__} is not a pipeline",
-            expected="a text, or a list of arguments such as ['--canonicalize', '--cse']",
+            expected="a text, or a list: of passes, ['canonicalize', 'cse'], or of arguments, "
+            "['--canonicalize', '--cse']",
         )
     elif source.lstrip().startswith("-"):
         try:

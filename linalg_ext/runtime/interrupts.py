@@ -5,16 +5,19 @@ fails where they differ. A signal handler of native code counts: Python's own ha
 the kernel has returned. It goes on to the handler before it, so that Python raises
 KeyboardInterrupt as ever.
 
-Only while Python's default handler of SIGINT is in force is there a count. A handler of the user's
-own runs when the kernel is done.
+Only while Python's default handler of SIGINT is in force is there a count, or the handler of
+`asyncio.run`, which cancels the main task. One of the user's own runs when the kernel is done.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import signal
+import sys
 import threading
 import time
+from typing import Any
 
 from linalg_ext.runtime.machine_code import Block, Code
 
@@ -38,7 +41,7 @@ _ACTION_WORDS = 32
 """The most words of a `struct sigaction`, whose first word is the handler on all systems."""
 
 _SECONDS = 0.02
-"""Seconds for which the handler in force is taken to stay: to ask for it takes 2 us."""
+"""Seconds for which a handler of the user's own is taken to stay: to ask Python takes 3 us."""
 
 _DEFAULT, _IGNORED = 0, 1
 """SIG_DFL and SIG_IGN, which are not addresses of functions."""
@@ -68,15 +71,16 @@ class Interrupts:
         return True
 
     def watch(self) -> None:
-        """Have SIGINT counted, where Python's default handler is in force."""
+        """Have SIGINT counted, where the handler in force ends what the main thread does."""
         now = time.monotonic()
         if now < self._next:
             return
-        self._next = now + _SECONDS
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            return
+        # Each cell of a notebook sets Python's handler again, which the system alone tells.
         action, words = self._action(), self._block.words
         if action[0] in (_DEFAULT, _IGNORED, self._handler):
+            return
+        if not _interrupts(signal.getsignal(signal.SIGINT)):
+            self._next = now + _SECONDS
             return
         if not self._python:
             self._learn(action)
@@ -93,9 +97,22 @@ class Interrupts:
     def _learn(self, action: ctypes.Array[ctypes.c_int64]) -> None:
         """Learn the address of Python's handler; `action` is that in force, LLVM's for example."""
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            handler = signal.signal(signal.SIGINT, signal.default_int_handler)
             self._python = self._action()[0]
+            signal.signal(signal.SIGINT, handler)
             self._sigaction(signal.SIGINT, action, None)
+
+
+def _interrupts(handler: Any) -> bool:
+    """Return whether a handler is Python's default one, or that of `asyncio.run`."""
+    if handler is signal.default_int_handler:
+        return True
+    asyncio = sys.modules.get("asyncio")
+    return (
+        asyncio is not None
+        and isinstance(handler, functools.partial)
+        and isinstance(getattr(handler.func, "__self__", None), asyncio.Runner)
+    )
 
 
 interrupts = Interrupts()

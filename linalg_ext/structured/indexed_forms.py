@@ -11,7 +11,7 @@ place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
@@ -19,7 +19,14 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, TYPE, FunctionKind
 from linalg_ext.definition.initial import recurrence_start
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, dims_of
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    dims_of,
+)
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -48,6 +55,7 @@ from linalg_ext.structured.recognition import (
     refusal,
     type_vars_of,
 )
+from linalg_ext.structured.scatter_windows import Scatter, build_windows
 from linalg_ext.structured.steps import computed, extents_of, operand_values
 
 SCAN = "linalg_ext.scan"
@@ -188,23 +196,6 @@ def _scope(bound: BoundOp, assignment: Assignment) -> PayloadScope:
     )
 
 
-@dataclass(frozen=True)
-class _Scatter:
-    """A reduction that writes each value to one place.
-
-    Attributes:
-        assignment: it.
-        places: the computed place along each such axis of the output.
-        new: the value that is written.
-        combined: the combination of it with the element before; None where it is overwritten.
-    """
-
-    assignment: Assignment
-    places: dict[int, ScalarExpr]
-    new: ScalarExpr
-    combined: Apply | None
-
-
 def build_scattered(bound: BoundOp) -> ir.Value | None:
     """Build a reduction that is a scatter as `linalg_ext.scatter`; None where it is none."""
     if len(bound.outputs) != 1 or not isinstance(bound.outputs[0].type, ir.RankedTensorType):
@@ -212,15 +203,28 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
     scatter = _read_scatter(bound.definition.assignments[0])
     if scatter is None or not _are_inputs_read(bound, scatter):
         return None
-    target = scatter.assignment.target
+    windows = build_windows(bound, scatter)
+    if windows is not None:
+        return windows
+    target = scatter.target
     count = max(scatter.places) + 1
     written = [str(index) for index in target.indices]
     axes = [written[axis] for axis in range(count) if axis not in scatter.places]
     rows = [dim for dim in bound.definition.dims if dim not in written] + axes
     if not rows or type_of(scatter.new) not in (None, target.type_var):
         return None
+    reduction = None
+    if scatter.has_no_order and scatter.combined is not None:
+        # Values that go to one place by whatever they are reduced over are combined before.
+        placing = {
+            dim for place in scatter.places.values() for p in place.walk() for dim in dims_of(p)
+        }
+        summed = tuple(dim for dim in rows if dim not in placing and dim not in axes)
+        if summed and len(summed) < len(rows):
+            rows = [dim for dim in rows if dim not in summed]
+            reduction = Reduction(scatter.combined.function, summed)
     sizes = extents_of(bound, [*rows, *written[count:]])
-    updates = computed(bound, sizes, scatter.new, target.type_var)
+    updates = computed(bound, sizes, scatter.new, target.type_var, reduction)
     column = "column"
     indices = [
         scatter.places.get(axis, Apply(_SIGNED, (Index(written[axis]),), TV.I64))
@@ -234,9 +238,9 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
     starts = computed(bound, {**row_sizes, column: count}, row_index, TV.I64)
     combine = None
     if scatter.combined is not None:
-        combined, scope = scatter.combined, _scope(bound, scatter.assignment)
+        scope = _scope(bound, bound.definition.assignments[0])
         new = replace(target, operand="new")
-        value = replace(combined, args=tuple(a if a == target else new for a in combined.args))
+        value = scatter.combination(target, new)
 
         def combine(update: ir.Value, old: ir.Value) -> ir.Value:
             return emit_expression(value, replace(scope, elements={new: update, target: old}))
@@ -245,7 +249,7 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
     return build_scatter(starts, updates, bound.outputs[0], combine)
 
 
-def _read_scatter(assignment: Assignment) -> _Scatter | None:
+def _read_scatter(assignment: Assignment) -> Scatter | None:
     """The scatter that a reduction is: of values where places are equal to positions."""
     target, value, reduction = assignment.target, assignment.value, assignment.reduction
     if reduction is None or not reduction.is_scatter or not isinstance(value, Apply):
@@ -279,7 +283,7 @@ def _read_scatter(assignment: Assignment) -> _Scatter | None:
     for expr in (new, *places.values()):
         if any(part == target or own & set(dims_of(part)) for part in expr.walk()):
             return None
-    return _Scatter(assignment, places, new, combined)
+    return Scatter(target, places, new, combined)
 
 
 def _conjuncts(condition: ScalarExpr) -> list[ScalarExpr]:
@@ -302,7 +306,7 @@ def _axis_of(condition: ScalarExpr, target: Access) -> int | None:
     return target.indices.index(AffineDim(index.dim))
 
 
-def _are_inputs_read(bound: BoundOp, scatter: _Scatter) -> bool:
+def _are_inputs_read(bound: BoundOp, scatter: Scatter) -> bool:
     """Return whether the values and places read inputs alone, and not the output."""
     inputs = {operand.name for operand in bound.definition.inputs}
     return all(

@@ -7,13 +7,20 @@ from dataclasses import replace
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, symbols_read
-from linalg_ext.definition.scalar import Access, Lookup, ScalarExpr, ScalarOperand
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    symbols_read,
+)
+from linalg_ext.definition.scalar import Access, Apply, Lookup, ScalarExpr, ScalarOperand
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.operands import BoundOp, predefined_types, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, empty_tensor
+from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, initial_tensor
 from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
 
 
@@ -70,6 +77,7 @@ def computed(
     dims: Mapping[str, RuntimeSize | int],
     expr: ScalarExpr,
     type_var: TypeVar,
+    reduction: Reduction | None = None,
 ) -> ir.Value:
     """Build a tensor of the values of a bound op's expression at each point of some dimensions.
 
@@ -78,15 +86,20 @@ def computed(
         dims: the dimensions of the tensor, and their sizes.
         expr: reads inputs of the op, and nothing else.
         type_var: of the expression.
+        reduction: by a function, of the expression over further dimensions.
     """
     values = operand_values(bound)
-    if isinstance(expr, Access) and _is_whole(bound, expr, dims):
+    if isinstance(expr, Access) and reduction is None and _is_whole(bound, expr, dims):
         return values[expr.operand]
     # No operand and no cast names the type of a comparison.
     bound = replace(bound, types={**predefined_types([str(type_var)]), **bound.types})
     read = {e.operand for e in expr.walk() if isinstance(e, (Access, Lookup, ScalarOperand))}
     target = Access("computed", tuple(map(AffineDim, dims)), type_var)
     shape = tuple(AffineSymbol(f"size of {dim}") for dim in dims)
+    summed: tuple[str, ...] = ()
+    if reduction is not None and reduction.function is not None:
+        summed = reduction.dims
+        expr = Apply(reduction.function, (target, expr))
     part = replace(
         bound.definition,
         cpp_class_name="",
@@ -95,13 +108,14 @@ def computed(
             Operand(target.operand, OperandKind.OUTPUT_TENSOR, type_var, shape),
             *bound.definition.attributes,
         ),
-        dims=tuple(dims),
-        assignments=(Assignment(target, expr),),
+        dims=(*dims, *summed),
+        assignments=(Assignment(target, expr, reduction),),
         implements=(),
         defines=(),
     )
-    empty = empty_tensor(list(dims.values()), bound.types[str(type_var)])
-    return build_generic(bound_step(bound, part, {**values, target.operand: empty})).results[0]
+    element = bound.types[str(type_var)]
+    start = initial_tensor(part, target.operand, list(dims.values()), element, bound.attributes)
+    return build_generic(bound_step(bound, part, {**values, target.operand: start})).results[0]
 
 
 def _is_whole(bound: BoundOp, access: Access, dims: Mapping[str, RuntimeSize | int]) -> bool:

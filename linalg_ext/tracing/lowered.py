@@ -257,6 +257,7 @@ class Compiled:
                 f"`{name}` got {structure.leaves} arrays",
                 where=caller_location(),
                 expected=f"{len(self._kinds)}: {', '.join(self._names)}",
+                hint="a list of numbers is as many arguments: np.asarray(numbers) is one array",
             )
         raise ArgumentError(
             f"`{name}` got {structure}",

@@ -73,6 +73,13 @@ def test_a_peer_that_fails_is_left_out_and_named(
     assert "other is left out of product: no such op\n" in capsys.readouterr().err
 
 
+def test_a_part_of_the_result_is_compared_where_numbers_differ() -> None:
+    other = replace(CASE, ours=lambda a, b, out=None: (a @ b)[::-1], traced=None)
+    assert next(measure(replace(other, compared=np.sum), 1, seconds=0)).best == "numpy"
+    with pytest.raises(AssertionError, match="Not equal"):
+        next(measure(replace(other, compared=lambda x: x[0]), 1, seconds=0))
+
+
 @pytest.mark.parametrize("dtype", ["f8", "bfloat16", "i1", ("f4", "i4")])
 def test_operands_are_the_same_every_time(dtype: Any) -> None:
     case = replace(CASE, dtype=dtype)

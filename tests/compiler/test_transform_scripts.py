@@ -47,3 +47,18 @@ def test_a_script_that_ran_is_dropped_with_what_it_names(
 def test_a_script_that_did_not_run_is_refused() -> None:
     with pytest.raises(LoweringError, match="apply the schedule first"):
         lx.compile(lx.parse(TEXT.replace("NAME", "__transform_main")))
+
+
+def test_a_script_in_a_module_of_its_own_is_dropped_with_the_module() -> None:
+    head, script = TEXT.split("  transform.named_sequence @tile", 1)
+    functions = head.replace("module attributes {transform.with_named_sequence} {", "")
+    library = (
+        "module attributes {transform.with_named_sequence} {\n  transform.named_sequence @tile"
+    )
+    text = functions + library + script.replace("NAME", "__transform_main")
+    module = lx.parse(text).run("transform-interpreter")
+    assert str(module).count("scf.for") == 1
+    eye = np.eye(8, dtype=np.float32)
+    np.testing.assert_array_equal(lx.compile(module)(eye, eye, np.zeros_like(eye)), eye)
+    with pytest.raises(LoweringError, match="apply the schedule first"):
+        lx.compile(lx.parse(text))

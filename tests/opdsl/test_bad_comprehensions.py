@@ -135,7 +135,7 @@ def float_in_an_index():
         C[D.m] = A[D.m * 0.5]  # here
 
 
-@wrong("slice(None, None, None) is not an index")
+@wrong("slice(None, None, None) is not an index", "a dimension stands for all of an axis")
 def slice_index():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):

@@ -352,6 +352,114 @@ def test_scatters_at_affine_places() -> None:
         _agree(spread, expected, x)
 
 
+@structured_op
+def autocorrelation(X=TensorDef(T, S.N), O=TensorDef(T, 2 * S.N - 1, output=True)):
+    O[D.i + D.j] += X[D.i] * X[D.j]
+
+
+@structured_op
+def highest_sum(
+    X=TensorDef(T, S.N),
+    K=TensorDef(T, S.K),
+    O=TensorDef(T, S.N + S.K - 1, output=True),
+):
+    O[D.i + D.j] = ReduceFn.max[D.i, D.j](X[D.i] + K[D.j])
+
+
+@structured_op
+def along_both_axes(X=TensorDef(T, S.N, S.K), O=TensorDef(T, S.N + S.K, S.N + S.K, output=True)):
+    O[D.i + D.j, D.i + D.j + 1] += X[D.i, D.j]
+
+
+@structured_op
+def diagonals(X=TensorDef(T, S.N, S.K), O=TensorDef(T, S.N, S.N + S.K - 1, output=True)):
+    O[D.n, D.n + D.k] += X[D.n, D.k]
+
+
+@structured_op
+def transposed_convolution(
+    X=TensorDef(T, S.H, S.C),
+    K=TensorDef(T, S.W, S.C, S.F),
+    O=TensorDef(T, S.H * 3 + S.W * 2 - 4, S.F, output=True),
+):
+    O[D.h * 3 + D.w * 2, D.f] += X[D.h, D.c] * K[D.w, D.c, D.f]
+
+
+@structured_op
+def weighted_convolution(
+    X=TensorDef(T, S.N + 2),
+    I=TensorDef(I64, S.N),
+    W=TensorDef(T, S.V),
+    K=TensorDef(T, S.K),
+    O=TensorDef(T, S.N + S.K - 1, output=True),
+):
+    O[D.i + D.j] += X[D.i + 2] * W[I[D.i]] * K[D.j]
+
+
+@structured_op
+def cut_convolution(X=TensorDef(T, S.N), K=TensorDef(T, S.K), O=TensorDef(T, S.L, output=True)):
+    O[D.i + D.j] += X[D.i] * K[D.j]
+
+
+@structured_op
+def last_of_sums(X=TensorDef(T, S.N, S.K), O=TensorDef(T, S.N + S.K - 1, output=True)):
+    O[D.i + D.j] = X[D.i, D.j]
+
+
+def _by_definition(op: StructuredOp, *operands: Any, init: Any = None) -> None:
+    start = {} if init is None else {"init": init}
+    _agree(op, op.definition.reference(*operands, **start), *operands, init=init)
+
+
+def test_scatters_by_windows() -> None:
+    x, k, matrix = _random((9,)), _random((3,)), _random((4, 3))
+    _by_definition(autocorrelation, x)
+    _by_definition(highest_sum, x, k, init=np.full(11, -9.0))
+    for many in (matrix, matrix.T.copy()):
+        _by_definition(along_both_axes, many)
+        _by_definition(diagonals, many)
+        _by_definition(last_of_sums, many)
+    _by_definition(transposed_convolution, _random((5, 4)), _random((3, 4, 6)))
+    places = np.array([0, 3, 1, 1, 2, 0, 3])
+    _by_definition(weighted_convolution, x, places, _random((4,)), k)
+    _by_definition(weighted_convolution, x[:4], places[:2], _random((4,)), _random((7,)))
+    for length in (7, 11, 13):
+        _by_definition(cut_convolution, x, k, init=np.zeros(length))
+
+
+def test_windows_that_lie_inside_are_slices() -> None:
+    x, k = _random((9,)), _random((3,))
+    inside = lx.jit(full_convolution).lower(x, k).as_text()
+    assert "tensor.insert_slice" in inside
+    assert "linalg_ext.scatter" not in inside
+    outside = lx.jit(lambda *operands: cut_convolution(*operands, init=np.zeros(7)))
+    assert "linalg_ext.scatter" in outside.lower(x, k).as_text()
+
+
+@structured_op
+def row_sums_by_label(
+    I=TensorDef(U, S.N),
+    X=TensorDef(T, S.N, S.K, S.E),
+    O=TensorDef(T, S.M, S.K, output=True),
+):
+    O[I[D.n], D.k] += X[D.n, D.k, D.e]
+
+
+@structured_op
+def least_by_label(I=TensorDef(U, S.N), X=TensorDef(T, S.N, S.E), O=TensorDef(T, S.M, output=True)):
+    O[I[D.n]] = ReduceFn.min[D.n, D.e](X[D.n, D.e])
+
+
+def test_values_of_one_place_are_reduced_before_they_are_scattered() -> None:
+    labels, x = np.array([0, 2, 2, 5]), _random((4, 3, 5))
+    _by_definition(row_sums_by_label, labels, x, init=_random((4, 3)))
+    _by_definition(least_by_label, labels, x[0, :, :4].T.copy(), init=_random((4,)))
+    bytes_ = np.arange(12, dtype=np.uint8).reshape(4, 3) * 20
+    _by_definition(least_by_label, labels, bytes_, init=np.full(4, 250, np.uint8))
+    text = lx.jit(least_by_label).lower(labels, bytes_, init=np.zeros(4, np.uint8)).as_text()
+    assert "tensor<4xi8>" in text.split("linalg_ext.scatter")[1]
+
+
 def test_a_scatter_behind_another_axis_and_at_two_places() -> None:
     i, j = np.array([0, 2, 2, 9]), np.array([1, 0, 0, 1])
     x = _random((2, 4))

@@ -116,6 +116,9 @@ def test_a_shift_by_a_number() -> None:
         (lambda a, b: np.logaddexp(a, b), r"`np\.logaddexp` has no function of elements"),
         (lambda a, b: TernaryFn.select(a == b, a, b), r"x == y write BinaryFn\.eq\(x, y\)"),
         (lambda a, b: a * D.n, r"wrap it in index\(D\.x\)"),
+        (lambda a, b: a / S.N, r"no operand of `div`(.|\n)*cast_signed\(T, size\(S\.N\)\)"),
+        (lambda a, b: [a for _ in D.n][0], r"`n` is looped over(.|\n)*name the loop"),  # noqa: RUF015
+        (lambda a, b: ReduceFn.max(a), r"ReduceFn\.max_signed is called(.|\n)*\[D\.k\]\(\.\.\.\)"),
         (lambda a, b: [a for _ in range(S.N)][0], r"name the loop by a dimension"),  # noqa: RUF015
         (lambda a, b: total(a), r"total is used in the body of an op, and is not element-wise"),
         (lambda a, b: swish(a, b), r"swish got 2 inputs"),

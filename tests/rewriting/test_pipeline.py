@@ -156,6 +156,14 @@ def test_wrong_pipelines(module, pipeline, message, trusted):
     assert str(module) == before
 
 
+def test_a_list_of_passes_is_a_pipeline(module):
+    spellings = (["canonicalize", "func.func(cse)"], "canonicalize,func.func(cse)")
+    one, other = (str(parse_pipeline(spelling)) for spelling in spellings)
+    assert one == other
+    with pytest.raises(PipelineError, match=r"\['canonicalize', 'cse'\]"):
+        module.run(7)
+
+
 def test_the_caret_stands_under_the_unknown_pass(module):
     with pytest.raises(PipelineError) as caught:
         module.run("builtin.module(func.func(cse,zzzzz))")

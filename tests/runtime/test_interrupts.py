@@ -185,6 +185,42 @@ signal.signal(signal.SIGINT, before)
 is_interrupted(lambda: f(0.5, FOREVER))
 """
 
+ASYNCIO = """
+import asyncio
+
+f = lx.compile(SINES)
+cleaned = []
+
+
+async def main(run):
+    try:
+        await run()
+    finally:
+        cleaned.append(signal.getsignal(signal.SIGINT) is not signal.default_int_handler)
+
+
+async def here():
+    f(0.5, FOREVER)
+
+
+async def elsewhere():
+    await asyncio.to_thread(f, 0.5, FOREVER)
+
+
+is_interrupted(lambda: asyncio.run(main(here)))
+is_interrupted(lambda: asyncio.run(main(elsewhere)))
+assert cleaned == [True] * 4, cleaned
+is_interrupted(lambda: f(0.5, FOREVER))
+"""
+
+CELLS = """
+f = lx.compile(SINES)
+for _ in range(3):
+    f(0.5, 1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as before each cell of a notebook
+    is_interrupted(lambda: f(0.5, FOREVER), times=1)
+"""
+
 OTHER_THREAD = """
 f = lx.compile(SINES)
 raised = []

@@ -24,6 +24,7 @@ from linalg_ext.errors import (
     UnpicklableError,
 )
 from linalg_ext.executable import disk_cache
+from resources import package
 from traced_functions import agree, check, random
 
 LINALG: Any = np.linalg
@@ -223,6 +224,15 @@ def test_of_known_sizes_alone(function: Any) -> None:
     check(function, R)
     with pytest.raises(TraceError, match="of open sizes"):
         lx.jit(function, dynamic=True)(R)
+
+
+def test_ufuncs_of_others_are_called() -> None:
+    special = package("scipy.special", "pip install 'linalg-ext[jax]'")
+    check(lambda x: special.erf(x) + special.xlogy.outer(x[0], x[0])[:2, 0], A[:2, :2])
+    check(lambda x: special.sici(x), A)
+    logarithm = np.frompyfunc(lambda x: x + 1, 1, 1)
+    with pytest.raises(DTypeError, match="is no dtype that can be traced"):
+        lx.jit(logarithm)(V)
 
 
 def test_eigenvalues_are_complex_whatever_they_are() -> None:

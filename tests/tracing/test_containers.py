@@ -117,3 +117,9 @@ def test_a_compiled_function_takes_the_same() -> None:
     np.testing.assert_allclose(found["sum"], compute(*ARGUMENTS)["sum"], rtol=1e-6)
     with pytest.raises(ArityError, match="missing a required argument: 'layer'"):
         compiled(random(2))
+
+
+def test_a_list_of_numbers_in_the_place_of_an_array_is_told() -> None:
+    kernel = lx.jit(lambda x, y: x + y).lower(np.ones(3), np.ones(3)).compile()
+    with pytest.raises(ArityError, match=r"got 4 arrays(.|\n)*np\.asarray\(numbers\) is one array"):
+        kernel([1.0, 2.0, 3.0], np.ones(3))

@@ -113,6 +113,10 @@ def test_histograms(bins: Any) -> None:
     check(lambda x, w: np.histogram(x, bins, weights=w), X, random(4, 6, seed=2))
     check(lambda x: (np.histogram(x, 7, range=(-1, 1)), np.histogram(x * 0, 3)), X)
     check(lambda x: np.histogram(x, 5), WHOLE)
+    if isinstance(bins, int):
+        on_edges = np.concatenate([np.linspace(-3, 5, 41), np.nextafter(np.linspace(-3, 5, 41), 9)])
+        for dtype in (np.float64, np.float32):
+            check(lambda x: np.histogram(x, 40, range=(-3, 5)), on_edges.astype(dtype))
 
 
 def test_interpolation() -> None:

@@ -87,8 +87,9 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
     # The first op is an outermost one: the ops of its body are refused with it.
     if remaining:
         name = remaining[0].name
+        callee = remaining[0].attributes.get("call_target_name")
         raise LoweringError(
-            f"{name} has no known lowering to linalg",
+            f"{name}{f' to {callee}' if callee else ''} has no known lowering to linalg",
             where=place(remaining[0]),
             hint=_HINTS.get(name, "write it with other ops before the module is exported"),
         )

@@ -53,7 +53,7 @@ def exported(
                     dynamic_shapes=dynamic_shapes,
                     strict=strict,
                 )
-            program = traced.run_decompositions(decompositions())
+            program = _without_tokens(traced.run_decompositions(decompositions()))
     except Exception as error:
         # The exporter, or the model, raises errors of all kinds.
         raise untraceable(error) from error
@@ -73,15 +73,9 @@ def _program(program: Any, holder: Any) -> Program:
             inputs.append(_model_input(names[len(inputs)], own.arg, nodes.get(own.arg.name)))
             if inputs[-1].is_tensor:
                 order.append(own.arg.name)
-        elif own.target is not None:
+        else:
             order.append(own.arg.name)
             tensors.append(_model_tensor(own, program, holder))
-        else:
-            raise ModelError(
-                f"the model has effects that go by their order ({own.kind.name} inputs)",
-                where=_first_effect(program.graph),
-                hint='torch.compile(model, backend="linalg_ext") leaves such ops to PyTorch',
-            )
     positions = {name: position for position, name in enumerate(order)}
     targets = {own.target: own.arg.name for own in spec.input_specs if own.target}
     mutated = []
@@ -131,9 +125,11 @@ def _model_input(name: str, argument: Any, node: Any) -> ModelInput:
     return ModelInput(name, getattr(argument, "value", None))
 
 
-def _first_effect(graph: Any) -> Any:
-    nodes = (node for node in graphs.calls(graph) if "with_effects" in graphs.op_of(node))
-    return next(map(graphs.line_of, nodes), None)
+def _without_tokens(program: Any) -> Any:
+    """Call ops with effects as they are: `torch.export` passes tokens along to order them."""
+    from torch.export._remove_effect_tokens_pass import _remove_effect_tokens
+
+    return _remove_effect_tokens(program)
 
 
 def _bound(value: Any) -> int | None:

@@ -212,7 +212,7 @@ def _check(
 def called_back(
     name: str, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Any:
-    """Record the call of one of NumPy's functions as a call of NumPy's own code.
+    """Record the call of one of NumPy's functions, or of another library's, as a call of its code.
 
     The shapes and dtypes of its results are those that it gives for other numbers; where sizes are
     open, for several sizes in their place.
@@ -221,7 +221,7 @@ def called_back(
         ArgumentError: it takes no such arguments; the message is NumPy's.
         TraceError: sizes of results do not follow from open ones.
     """
-    logger("fallbacks").info("numpy.%s is called from the kernel, by Python", name)
+    logger("fallbacks").info("%s is called from the kernel, by Python", name)
     leaves, structure = flatten([list(arguments), dict(keywords)])
     places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, Traced | Size)]
     operands = [as_traced(leaves[at]) for at in places]
@@ -240,7 +240,7 @@ def called_back(
     def run(arrays: Sequence[Array]) -> Sequence[Any]:
         return leaves_of(call(arrays))
 
-    return unflatten(results, recorded(f"numpy.{name}", run, operands, kinds))
+    return unflatten(results, recorded(name, run, operands, kinds))
 
 
 def _kinds_of_results(
@@ -261,7 +261,7 @@ def _kinds_of_results(
                 leaves, structure = flatten(call(arrays))
         except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
             raise ArgumentError(
-                f"numpy.{name}: {error}",
+                f"{name}: {error}",
                 where=caller_location(),
                 notes=[f"for arrays of shapes {', '.join(str(a.shape) for a in arrays)}"],
             ) from None
@@ -291,7 +291,7 @@ def _size(name: str, observed: Sequence[tuple[dict[str, int], int]], candidates:
         if all(value_of(size, sizes) == number for sizes, number in observed):
             return size  # type: ignore[no-any-return]
     return refuse(
-        f"numpy.{name} of open sizes, on which the shape of its result depends otherwise than by "
+        f"{name} of open sizes, on which the shape of its result depends otherwise than by "
         "being one of them",
         "trace it for these sizes alone, without dynamic=True",
     )

@@ -329,7 +329,7 @@ def called(
     _agree(name, arguments, *_EQUAL.get(name, (0, 0, 0, 0)))
     if name == "linalg.solve" and len(arguments) > 1:
         _agree(name, arguments, 0, -1, 1, -1 if np.ndim(arguments[1]) == 1 else -2)
-    return called_back(name, _COMPLEX.get(name, function), arguments, keywords)
+    return called_back(f"numpy.{name}", _COMPLEX.get(name, function), arguments, keywords)
 
 
 def _agree(

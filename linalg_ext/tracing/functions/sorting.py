@@ -528,9 +528,17 @@ def histogram(
     has_edges = isinstance(bins, Traced | list | tuple) or bool(np.ndim(bins))
     edges = _given_edges(bins) if has_edges else _edges(value, bins, range)
     last = edges.shape[0] - 1
-    place = searchsorted(edges, value, "right") - 1
-    place = xp.where(value == edges[-1], last - 1, place)
     is_within = (value >= edges[0]) & (value <= edges[-1])
+    if not has_edges:
+        # Bins of one width: NumPy divides by it, and moves by one bin what rounding misplaced.
+        wide, first, end = (cast_to(x, np.float64) for x in (value, edges[0], edges[-1]))
+        place = cast_to(xp.where(is_within, (wide - first) / (end - first) * last, 0.0), np.int64)
+        place = xp.minimum(place, last - 1)
+        place = place - (value < edges[place])
+        place = place + ((value >= edges[place + 1]) & (place < last - 1))
+    else:
+        place = searchsorted(edges, value, "right") - 1
+        place = xp.where(value == edges[-1], last - 1, place)
     place = xp.where(is_within, place, last)
     weight: Any = 1 if weights is None else xp.ravel(_weights("histogram", as_traced(a), weights))
     dtype = np.dtype(np.int64) if weights is None else weight.dtype

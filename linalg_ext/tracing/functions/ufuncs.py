@@ -136,6 +136,10 @@ def record_ufunc(
     # `reduce` reduces all axes for axis=None, and the first one by default.
     meaningful = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in meaningful}
+    is_numpys = getattr(np, ufunc.__name__, None) is ufunc
+    if not is_numpys:
+        # A ufunc of SciPy or of the user: its name tells nothing of its meaning.
+        return called_back(f"the ufunc {ufunc.__name__}", getattr(ufunc, method), inputs, keywords)
     if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":
@@ -147,7 +151,7 @@ def record_ufunc(
         )
         return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
     if method in ("reduce", "accumulate", "reduceat") and ufunc.nin == 2:
-        name = f"{ufunc.__name__}.{method}"
+        name = f"numpy.{ufunc.__name__}.{method}"
         return called_back(name, getattr(ufunc, method), inputs, keywords)
     if method != "__call__":
         refuse_function(f"{ufunc.__name__}.{method}")
@@ -179,7 +183,7 @@ def record_ufunc(
     body = BODIES.get(name)
     if name in CALLED_UFUNCS:
         options = {} if dtype is None else {"dtype": dtype}
-        return called_back(name, ufunc, inputs, options)
+        return called_back(f"numpy.{name}", ufunc, inputs, options)
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)

@@ -99,3 +99,31 @@ def test_random_numbers_are_pytorchs() -> None:
     expected = dropout(X * 2)
     torch.manual_seed(3)
     torch.testing.assert_close(net(X), expected)
+
+
+def _inverse(x: Any) -> Any:
+    return torch.linalg.inv(x * 2) @ x
+
+
+def test_an_op_that_checks_its_result_is_named_and_can_be_left() -> None:
+    matrix = torch.eye(3) + torch.linspace(0, 1, 9).reshape(3, 3)
+    with pytest.raises(errors.ModelError, match="linalg_inv_ex of the model cannot be compiled"):
+        lx.from_torch(_inverse, (matrix,))
+    net = lx.from_torch(_inverse, (matrix,), allow_fallback=True)
+    torch.testing.assert_close(net(matrix), _inverse(matrix))
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        net(torch.zeros(3, 3))
+
+
+def test_ops_with_effects_keep_their_order(capfd: pytest.CaptureFixture[str]) -> None:
+    def announced(x: Any) -> Any:
+        torch.ops.aten._print("before")
+        y = torch.linalg.inv(x + 1)
+        torch.ops.aten._print("after")
+        return y * 2
+
+    matrix = torch.eye(2)
+    net = lx.from_torch(announced, (matrix,), allow_fallback=True)
+    capfd.readouterr()
+    torch.testing.assert_close(net(matrix), 2 * torch.linalg.inv(matrix + 1))
+    assert capfd.readouterr().out == "before\nafter\n"

@@ -1,0 +1,325 @@
+"""Scatters at affine places, as structured ops on windows of the output.
+
+    O[i + j] += X[i] * K[j]
+
+    for j:                                    scf.for
+        window = O[j : j + N]                 tensor.extract_slice
+        window[i] += X[i] * K[j]              linalg.generic
+        O[j : j + N] = window                 tensor.insert_slice
+
+One dimension of each place runs inside of a window, the longest that indexes no other axis; loops
+run over the rest. No element is tested: sizes that are known show that all windows lie inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linalg_ext.bindings import ir, scf, tensor
+from linalg_ext.definition.affine import (
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineSymbol,
+    linear_terms,
+)
+from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
+from linalg_ext.definition.model import Assignment, Operand, OperandKind, Reduction, dims_of
+from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+)
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.operands import BoundOp, static_sizes
+from linalg_ext.structured.outputs import RuntimeSize
+from linalg_ext.structured.payload import build_generic, symbol_size
+from linalg_ext.structured.steps import bound_step, extents_of, operand_values
+
+Terms = Mapping[str, int]
+"""Factors of dimensions."""
+
+Positions = Mapping[str, RuntimeSize]
+"""The position along each dimension that a loop runs over."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A reduction that writes each value to one place.
+
+    Attributes:
+        target: the element that is written, at the positions of the output.
+        places: the computed place along each such axis of the output.
+        new: the value that is written.
+        combined: the combination of it with the element before; None where it is overwritten.
+    """
+
+    target: Access
+    places: Mapping[int, ScalarExpr]
+    new: ScalarExpr
+    combined: Apply | None
+
+    @property
+    def has_no_order(self) -> bool:
+        """Return whether values that meet at one place may be combined in any order."""
+        combined = self.combined
+        return (
+            combined is not None and combined.attribute is None and combined.function in REDUCTIONS
+        )
+
+    def combination(self, target: Access, new: ScalarExpr) -> ScalarExpr:
+        """Return what becomes of a target, by another target and value than the scatter's own."""
+        if self.combined is None:
+            return new
+        args = (target if arg == self.target else new for arg in self.combined.args)
+        return replace(self.combined, args=tuple(args))
+
+
+def build_windows(bound: BoundOp, scatter: Scatter) -> ir.Value | None:
+    """Build a scatter by windows; None where a place is not affine, or may lie outside."""
+    values = (*bound.inputs, *bound.outputs)
+    if any(isinstance(v.type, ir.ShapedType) and None in static_sizes(v) for v in values):
+        return None
+    axes = []
+    for axis, index in enumerate(scatter.target.indices):
+        place = scatter.places.get(axis)
+        affine = index if place is None else _affine(bound, place)
+        terms = None if affine is None else linear_terms(affine)
+        if terms is None:
+            return None
+        axes.append(terms)
+    extents: dict[str, Any] = extents_of(bound, bound.definition.dims)
+    if 0 in extents.values():
+        return None
+    windows = _Windows(bound, scatter, axes, extents)
+    return windows.build() if windows.are_valid() else None
+
+
+class _Windows:
+    """The windows of a scatter.
+
+    Attributes:
+        axes: the factors of the dimensions along each axis of the output, and a constant.
+        inner: the dimension inside of the windows along each axis; None if absent.
+        outer: the dimensions that loops run over.
+        summed: the dimensions that are reduced inside of a window.
+    """
+
+    def __init__(
+        self,
+        bound: BoundOp,
+        scatter: Scatter,
+        axes: Sequence[tuple[Terms, int]],
+        extents: Mapping[str, int],
+    ) -> None:
+        self.bound = bound
+        self.scatter = scatter
+        self.axes = axes
+        self.extents = extents
+        uses = [dim for factors, _ in axes for dim in factors]
+        alone = [[dim for dim in factors if uses.count(dim) == 1] for factors, _ in axes]
+        self.inner = [max(dims, key=extents.__getitem__, default=None) for dims in alone]
+        self.outer = tuple(dim for dim in dict.fromkeys(uses) if dim not in self.inner)
+        read = [dim for part in scatter.new.walk() for dim in dims_of(part)]
+        self.summed = tuple(dim for dim in dict.fromkeys(read) if dim not in uses)
+
+    def are_valid(self) -> bool:
+        """Return whether all windows lie inside of the output, and may be written in any order."""
+        if (self.outer or self.summed) and not self.scatter.has_no_order:
+            return False
+        (output,) = self.bound.outputs
+        last = [
+            first + sum(factor * (self.extents[dim] - 1) for dim, factor in factors.items())
+            for factors, first in self.axes
+        ]
+        return (
+            all(first >= 0 and min(factors.values(), default=1) > 0 for factors, first in self.axes)
+            and all(at < (size or 0) for at, size in zip(last, static_sizes(output), strict=True))
+            and all(map(self._is_cut, self.scatter.new.walk()))
+        )
+
+    def _is_cut(self, part: ScalarExpr) -> bool:
+        """Return whether a part of the value can be read from slices of its operands."""
+        moved = set(dims_of(part)) & set(self.outer)
+        if not moved or not isinstance(part, Access):
+            return not moved
+        return all(_increasing(index) or not set(index.dims) & moved for index in part.indices)
+
+    def build(self) -> ir.Value:
+        """Build the loops, and return the output that they write."""
+        (output,) = self.bound.outputs
+        return _nest([(dim, self.extents[dim]) for dim in self.outer], {}, output, self._written)
+
+    def _written(self, positions: Positions, output: ir.Value) -> ir.Value:
+        """Combine one window of the output with the values that are written there."""
+        geometry = [
+            _Range(
+                _position(factors, first, positions),
+                1 if dim is None else self.extents[dim],
+                1 if dim is None else factors[dim],
+                dim is None,
+            )
+            for (factors, first), dim in zip(self.axes, self.inner, strict=True)
+        ]
+        target = self.scatter.target
+        element = replace(target, indices=tuple(AffineDim(d) for d in self.inner if d is not None))
+        values = {**operand_values(self.bound), target.operand: _slice(output, geometry)}
+        elements: dict[ScalarExpr, Access] = {}
+        for access in self.scatter.new.walk():
+            if isinstance(access, Access) and access not in elements:
+                name = f"element {len(elements)}"
+                ranges, indices = self._read(access, values[access.operand], positions)
+                values[name] = _slice(values[access.operand], ranges)
+                elements[access] = replace(access, operand=name, indices=indices)
+        new = rewrite_expression(self.scatter.new, lambda part: elements.get(part, part))
+        kept = {e.operand for e in new.walk() if isinstance(e, (Lookup, ScalarOperand))}
+        reduction = None
+        if self.summed and self.scatter.combined is not None:
+            reduction = Reduction(self.scatter.combined.function, self.summed)
+        definition = self.bound.definition
+        part = replace(
+            definition,
+            cpp_class_name="",
+            operands=(
+                *(_operand(access, OperandKind.INPUT_TENSOR) for access in elements.values()),
+                *(operand for operand in definition.inputs if operand.name in kept),
+                _operand(element, OperandKind.OUTPUT_TENSOR),
+                *definition.attributes,
+            ),
+            dims=(*map(str, element.indices), *self.summed),
+            assignments=(Assignment(element, self.scatter.combination(element, new), reduction),),
+            implements=(),
+            defines=(),
+        )
+        (window,) = build_generic(bound_step(self.bound, part, values)).results
+        return tensor.InsertSliceOp(window, output, *_numbers(geometry)).result
+
+    def _read(
+        self, access: Access, value: ir.Value, positions: Positions
+    ) -> tuple[list[_Range], tuple[AffineExpr, ...]]:
+        """Return the part of an operand that a window reads, and its indices there."""
+        ranges, indices = [], []
+        for index, size in zip(access.indices, static_sizes(value), strict=True):
+            terms = _increasing(index)
+            if terms is None:
+                ranges.append(_Range(0, size or 0))
+                indices.append(index)
+                continue
+            factors, first = terms
+            inside = {dim: f for dim, f in factors.items() if dim not in positions}
+            length = 1 + sum(f * (self.extents[dim] - 1) for dim, f in inside.items())
+            at = _position(factors, first, positions)
+            ranges.append(_Range(at, length, is_dropped=not inside))
+            indices += [_sum(AffineDim(dim) * f for dim, f in inside.items())] if inside else []
+        return ranges, tuple(indices)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The part of an axis that a slice has, which may lack the axis."""
+
+    first: RuntimeSize | int
+    size: int
+    step: int = 1
+    is_dropped: bool = False
+
+
+def _slice(value: ir.Value, ranges: Sequence[_Range]) -> ir.Value:
+    shape = [part.size for part in ranges if not part.is_dropped]
+    kind = ir.RankedTensorType.get(shape, ir.ShapedType(value.type).element_type)
+    if kind == value.type:
+        return value
+    return tensor.ExtractSliceOp(kind, value, *_numbers(ranges)).result
+
+
+def _numbers(ranges: Sequence[_Range]) -> tuple[Any, ...]:
+    """Offsets, sizes and steps as the ops of slices hold them."""
+    gap = ir.ShapedType.get_dynamic_stride_or_offset()
+    return (
+        [part.first.value for part in ranges if isinstance(part.first, RuntimeSize)],
+        [],
+        [],
+        [part.first if isinstance(part.first, int) else gap for part in ranges],
+        [part.size for part in ranges],
+        [part.step for part in ranges],
+    )
+
+
+def _operand(access: Access, kind: OperandKind) -> Operand:
+    """Return a tensor of as many axes as an element of it has indices."""
+    shape = (AffineSymbol(f"{access.operand}, axis {n}") for n in range(len(access.indices)))
+    return Operand(access.operand, kind, access.type_var, tuple(shape))
+
+
+def _position(factors: Terms, first: int, positions: Positions) -> RuntimeSize | int:
+    """Return the first place of a window along an axis."""
+    at: RuntimeSize | int = first
+    for dim, factor in factors.items():
+        if dim in positions:
+            term = positions[dim] if factor == 1 else positions[dim] * factor
+            at = term if at == 0 else term + at
+    return at
+
+
+def _nest(
+    loops: Sequence[tuple[str, int]],
+    positions: Positions,
+    output: ir.Value,
+    body: Callable[[Positions, ir.Value], ir.Value],
+) -> ir.Value:
+    """Build loops from 0, the first one outermost, around a body that gives the next output."""
+    if not loops:
+        return body(positions, output)
+    (dim, count), *rest = loops
+    start, end, step = (integer_constant(ir.IndexType.get(), number) for number in (0, count, 1))
+    loop = scf.ForOp(start, end, step, [output])
+    at, carried = loop.body.arguments
+    with ir.InsertionPoint(loop.body):
+        scf.YieldOp([_nest(rest, {**positions, dim: RuntimeSize(at)}, carried, body)])
+    return loop.results[0]
+
+
+def _increasing(index: AffineExpr) -> tuple[Terms, int] | None:
+    """Return the terms of an index where a slice from its least value on has all others."""
+    terms = linear_terms(index)
+    if terms is None or terms[1] < 0 or min(terms[0].values(), default=1) < 0:
+        return None
+    return terms
+
+
+def _sum(terms: Iterable[AffineExpr]) -> AffineExpr:
+    total: AffineExpr = AffineConst(0)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def _affine(bound: BoundOp, place: ScalarExpr) -> AffineExpr | None:
+    """Return a place as an affine expression of dimensions; None if it is not."""
+    match place:
+        case Const(value=int(number)):
+            return AffineConst(number)
+        case Index(dim=dim):
+            return AffineDim(dim)
+        case Size(symbol=symbol):
+            size = symbol_size(bound, symbol)
+            return AffineConst(size) if isinstance(size, int) else None
+        case Apply(function=function, args=args) if function.kind is FunctionKind.TYPE:
+            return _affine(bound, args[-1])
+        case Apply(function=function, args=(left, right)):
+            parts = _affine(bound, left), _affine(bound, right)
+            if parts[0] is None or parts[1] is None:
+                return None
+            if function.name == "add":
+                return parts[0] + parts[1]
+            is_scaled = any(isinstance(part, AffineConst) for part in parts)
+            return parts[0] * parts[1] if function.name == "mul" and is_scaled else None
+    return None
