@@ -6,9 +6,9 @@
 
 Ours is the first call of `lx.jit(f)` without its run, theirs `jax.jit(f).lower(...).compile()`, of
 the same function written for NumPy and for `jax.numpy`. Nothing is kept from an earlier round, on
-disk or in memory, and what a round made is freed once its time is taken. The process runs on one
-core; times are processor time, the best of rounds in turn, and where ours went: to the trace, to
-passes of this library and of MLIR, and to LLVM.
+disk or in memory, and the objects of a round are freed once its time is taken. The process runs on
+one core; times are processor time, the best of rounds in turn, and where ours went: to the trace,
+to passes of this library and of MLIR, and to LLVM.
 
 The record counts the calls of Python functions that one compile makes, by the room that they are
 in: a count is the same on every machine, however loaded. A pass that visits an op calls a function.

@@ -1,4 +1,4 @@
-"""Layouts of sequences, images and volumes: what their letters stand for, in order.
+"""Layouts of sequences, images and volumes: the axes that their letters stand for, in order.
 
 The letter `h` of the layout `nhwc` is a dimension, `D.h`, and a size, `S.H`. Axes are the letters
 that are neither images nor channels.

@@ -14,7 +14,7 @@ class Line:
     """A row or a column.
 
     Attributes:
-        name: what it is called.
+        name: its name, `row` or `column`.
         number: the letter of the dimension that numbers such lines.
         along: the letter of the dimension along one.
         axis: the axis of NumPy's that is along one.
@@ -43,7 +43,7 @@ class Line:
     def declared(
         self, op: Callable[..., object], module: str, name: str, words: str
     ) -> StructuredOp:
-        """Declare `row_NAME` or `column_NAME`; the documentation has braces for what differs."""
+        """Declare `row_NAME` or `column_NAME`; the documentation has braces where they differ."""
         letters = {"i": self.number, "k": self.along, "I": self.number.upper()}
         text = words.format(line=self.name, axis=self.axis, **letters)
         return declared(op, module, f"{self.name}_{name}", text)
@@ -71,9 +71,9 @@ def reduction(
         module: the `__name__` of the family.
         name: of the ops, without `row_` or `column_`.
         summary: the first sentence of the documentation, with `{line}` for a row or a column.
-        formula: what follows `O[{i}]`, with `{k}` for the index along a line.
+        formula: the text behind `O[{i}]`, with `{k}` for the index along a line.
         function: of `ReduceFn`.
-        of_element: what is reduced, by the element and the line; by default the element, cast.
+        of_element: the summand, by the element and the line; by default the element, cast.
         dtypes: the sentence about element types.
         numpy: the function of NumPy's that is the source.
         result: the type of the result.

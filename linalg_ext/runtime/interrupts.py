@@ -71,7 +71,7 @@ class Interrupts:
         return True
 
     def watch(self) -> None:
-        """Have SIGINT counted, where the handler in force ends what the main thread does."""
+        """Have SIGINT counted, where the handler in force ends the main thread's work."""
         now = time.monotonic()
         if now < self._next:
             return

@@ -25,7 +25,7 @@ Size: TypeAlias = int | None
 
 
 def type_shape(sizes: Sequence[object]) -> list[int]:
-    """Sizes as types hold them, with upstream's mark for each that is no number."""
+    """Sizes as types hold them, with upstream's mark for each that is a value."""
     gap = ir.ShapedType.get_dynamic_size()
     return [size if isinstance(size, int) else gap for size in sizes]
 

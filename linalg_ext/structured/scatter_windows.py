@@ -76,7 +76,7 @@ class Scatter:
         )
 
     def combination(self, target: Access, new: ScalarExpr) -> ScalarExpr:
-        """Return what becomes of a target, by another target and value than the scatter's own."""
+        """Return the new element of a target, for another target and value than its own."""
         if self.combined is None:
             return new
         args = (target if arg == self.target else new for arg in self.combined.args)
@@ -180,7 +180,7 @@ class _Windows:
                 values[name] = _slice(values[access.operand], ranges)
                 elements[access] = replace(access, operand=name, indices=indices)
         new = rewrite_expression(self.scatter.new, lambda part: elements.get(part, part))
-        kept = {e.operand for e in new.walk() if isinstance(e, (Lookup, ScalarOperand))}
+        read_whole = {e.operand for e in new.walk() if isinstance(e, (Lookup, ScalarOperand))}
         reduction = None
         if self.summed and self.scatter.combined is not None:
             reduction = Reduction(self.scatter.combined.function, self.summed)
@@ -190,7 +190,7 @@ class _Windows:
             cpp_class_name="",
             operands=(
                 *(_operand(access, OperandKind.INPUT_TENSOR) for access in elements.values()),
-                *(operand for operand in definition.inputs if operand.name in kept),
+                *(operand for operand in definition.inputs if operand.name in read_whole),
                 _operand(element, OperandKind.OUTPUT_TENSOR),
                 *definition.attributes,
             ),

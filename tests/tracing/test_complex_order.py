@@ -14,17 +14,20 @@ PARTS = np.array([1.0, -2.0, 0.0, np.inf, -np.inf, np.nan])
 NUMBERS = np.stack([np.repeat(PARTS, 6), np.tile(PARTS, 6)], axis=-1).view(complex).reshape(6, 6)
 SUMMED = np.isfinite(NUMBERS)
 
+
+def _of_two(name: str) -> Callable[[Any, Any], Any]:
+    return lambda x, y: getattr(np, name)(x, y)
+
+
+def _of_rows(name: str) -> Callable[[Any, Any], Any]:
+    return lambda x, _: getattr(np, name)(x, axis=1)
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: _of_two(name) for name in ("less", "less_equal", "greater", "greater_equal")},
+    **{name: _of_two(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     **{
-        name: lambda x, y, name=name: getattr(np, name)(x, y)
-        for name in ("less", "less_equal", "greater", "greater_equal")
-    },
-    **{
-        name: lambda x, y, name=name: getattr(np, name)(x, y)
-        for name in ("maximum", "minimum", "fmax", "fmin")
-    },
-    **{
-        name: lambda x, _, name=name: getattr(np, name)(x, axis=1)
+        name: _of_rows(name)
         for name in ("max", "min", "argmax", "argmin", "nanmax", "nanmin", "ptp")
     },
     "accumulate": lambda x, _: np.maximum.accumulate(x, axis=1),

@@ -77,7 +77,7 @@ def split_deallocations(deallocations: Sequence[Any]) -> int:
 
 
 def _allocations(dealloc: Any) -> list[Any] | None:
-    """Return the buffers that an op frees; None if one is no allocation, or is kept by a condition.
+    """Return the buffers that an op frees; None if one is not an allocation or is retained.
 
     The operands are buffers, a condition for each, and buffers that are retained: none here.
     """

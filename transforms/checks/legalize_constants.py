@@ -14,8 +14,6 @@ import math
 import re
 from typing import Any
 
-import numpy as np
-
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
@@ -57,11 +55,11 @@ def legalize_constants(module: ir.Operation) -> None:
     if resources:
         sizes = _sizes_of_resources(module)
         for op, name in resources:
-            type_ = ir.ShapedType(op.attributes[_VALUES[op.name]].type)
+            type_: Any = ir.ShapedType(op.attributes[_VALUES[op.name]].type)
             if isinstance(type_.element_type, ir.ComplexType):
                 content = _content(op)
                 _check_resource(op, type_, len(content))
-                if content.size:
+                if content:
                     op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(content, type=type_)
             else:
                 _check_resource(op, type_, sizes.get(name))
@@ -116,11 +114,11 @@ def _check_resource(op: Any, type_: Any, size: int | None) -> None:
             hint="write the elements one behind the other, and the alignment before them",
         )
     # LLVM divides by the number of elements.
-    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(np.empty(0, np.uint8), type=type_)
+    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(b"", type=type_)
 
 
-def _content(op: Any) -> np.ndarray[Any, Any]:
+def _content(op: Any) -> bytes:
     """Return the bytes of the resource that a constant's elements are."""
     # The text of an op without a parent ends with its resource.
     ((_, blob),) = _BLOB.findall(op.clone(ip=False).operation.get_asm())
-    return np.frombuffer(bytes.fromhex(blob)[_ALIGNMENT_BYTES:], np.uint8)
+    return bytes.fromhex(blob)[_ALIGNMENT_BYTES:]

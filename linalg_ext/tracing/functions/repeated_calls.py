@@ -31,7 +31,7 @@ _NUMBERS = (bool, int, float, complex)
 def record_once(
     called: Hashable, record: Record, values: tuple[Any, ...], options: Mapping[str, Any]
 ) -> Any:
-    """Return what `record` gives for values and options, from a copy of its ops if they are known.
+    """Return the result of `record` for values and options, from a copy of its ops if known.
 
     Args:
         called: the function that `record` records; it runs no code of the user's.
@@ -117,7 +117,7 @@ class _Recorded:
     Attributes:
         module: holds the ops.
         ops: in their order.
-        results: the leaves of what the call gave.
+        results: the leaves of the call's result.
         structure: the containers that they were in.
     """
 
@@ -240,7 +240,7 @@ def _op(op: Any, numbers: Mapping[Any, int]) -> _Op | None:
 
 
 def _result(leaf: Any, arguments: Sequence[Traced], numbers: Mapping[Any, int]) -> _Result | None:
-    """Return a result to make again; None if it is no new value, but for the operands."""
+    """Return a result to make again; None if it is neither new nor an operand."""
     if type(leaf) is not Traced or leaf.tensor not in numbers:
         return None
     operand = next((at for at, argument in enumerate(arguments) if argument is leaf), None)

@@ -267,7 +267,7 @@ def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
     """Return the dtype of NumPy's quantile, which depends on the method and on the type of `q`.
 
     Raises:
-        ArgumentError: NumPy refuses them, or `q` is no number and no list of such.
+        ArgumentError: NumPy refuses them, or `q` is neither a number nor a list of such.
     """
     if np.ndim(q) > 1 or np.asarray(q).dtype == object:
         raise ArgumentError(
@@ -530,7 +530,7 @@ def histogram(
     last = edges.shape[0] - 1
     is_within = (value >= edges[0]) & (value <= edges[-1])
     if not has_edges:
-        # Bins of one width: NumPy divides by it, and moves by one bin what rounding misplaced.
+        # Bins of one width: NumPy divides by it, and moves by one bin where rounding misplaced.
         wide, first, end = (cast_to(x, np.float64) for x in (value, edges[0], edges[-1]))
         place = cast_to(xp.where(is_within, (wide - first) / (end - first) * last, 0.0), np.int64)
         place = xp.minimum(place, last - 1)

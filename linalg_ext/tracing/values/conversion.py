@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             kind = ir.RankedTensorType.get([], number.type)
             return Traced(tensor.FromElementsOp(kind, [number]).result, INT64, (), weak=int)
     if holds_traced(value):
-        return cast(Traced, xp.stack(arrays_of(*value)))
+        return xp.stack(arrays_of(*value))
     array = as_constant(value, dtype)
     with at_users_line():
         element = element_type(array.dtype)
