@@ -32,7 +32,7 @@ from linalg_ext.structured.maps import groups_of, place_of
 from linalg_ext.structured.mixed import (
     STATIC_SIZES,
     STATIC_STRIDES,
-    Size,
+    Index,
     mixed_operands,
     segments,
     type_shape,
@@ -65,33 +65,52 @@ from linalg_ext.symbolic.integers import (
 
 
 def view_type(
-    source: ir.MemRefType, tile: Tile, sizes: Sequence[Size], dims: Sequence[int] | None = None
+    source: ir.MemRefType,
+    offsets: Sequence[object],
+    sizes: Sequence[object],
+    strides: Sequence[object],
+    dims: Sequence[int] | None = None,
 ) -> ir.MemRefType:
-    """The type of a tile of a memref, as `memref.subview` infers it.
+    """The type of a tile of a memref, as `memref.subview` infers it; values are dynamic.
 
     Args:
         source: the type of its source.
-        tile: its numbers; those that are not known are dynamic in the type.
-        sizes: the sizes as the type has them, one for each dimension of the tile.
+        offsets: of the tile.
+        sizes: likewise.
+        strides: likewise.
         dims: those that the view keeps, in ascending order; all of them where left out.
     """
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides, offset = source.get_strides_and_offset()
+    source_strides, offset = source.get_strides_and_offset()
     view_strides = [
         gap if stride == gap or not isinstance(by, int) else stride * by
-        for stride, by in zip(strides, tile.strides, strict=True)
+        for stride, by in zip(source_strides, strides, strict=True)
     ]
-    for number, stride in zip(tile.offsets, strides, strict=True):
-        if number == 0:
+    for number, stride in zip(offsets, source_strides, strict=True):
+        if isinstance(number, int) and number == 0:
             continue
         if isinstance(number, int) and gap not in (stride, offset):
             offset += number * stride
         else:
             offset = gap
-    dims_of_view = range(tile.rank) if dims is None else dims
+    dims_of_view = range(len(sizes)) if dims is None else dims
     layout = ir.StridedLayoutAttr.get(offset, [view_strides[dim] for dim in dims_of_view])
     shape = type_shape([sizes[dim] for dim in dims_of_view])
     return ir.MemRefType.get(shape, source.element_type, layout, source.memory_space)
+
+
+def tile_view(
+    source: ir.Value,
+    offsets: Sequence[Index],
+    sizes: Sequence[Index],
+    strides: Sequence[Index] | None = None,
+    dims: Sequence[int] | None = None,
+) -> ir.Value:
+    """Build `memref.subview` of a tile; see `view_type`. The strides are 1 where left out."""
+    steps = [1] * len(sizes) if strides is None else strides
+    type_ = view_type(ir.MemRefType(source.type), offsets, sizes, steps, dims)
+    view: ir.Value = memref.SubViewOp(type_, source, *mixed_operands(offsets, sizes, steps)).result
+    return view
 
 
 def open_view_type(source: ir.MemRefType, rank: int) -> ir.MemRefType:
@@ -776,12 +795,9 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
             hint="combine the views before they are transposed",
         )
     tile = _with_empty_at_0(placed.tile)
-    sizes = [size if isinstance(size, int) else None for size in tile.sizes]
-    type_ = view_type(ir.MemRefType(placed.base.type), tile, sizes, placed.dims)
     emitter = SizeEmitter() if emitter is None else emitter
-    columns = map(emitter.mixed, (tile.offsets, tile.sizes, tile.strides))
-    view: ir.Value = memref.SubViewOp(type_, placed.base, *mixed_operands(*columns)).result
-    return view
+    offsets, sizes, strides = map(emitter.mixed, (tile.offsets, tile.sizes, tile.strides))
+    return tile_view(placed.base, offsets, sizes, strides, placed.dims)
 
 
 def _with_empty_at_0(tile: Tile) -> Tile:

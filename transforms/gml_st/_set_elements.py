@@ -18,7 +18,7 @@ from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.mixed import Index, Size, mixed_operands, type_shape
 from linalg_ext.structured.outputs import size_at
-from linalg_ext.structured.views import view_type
+from linalg_ext.structured.views import tile_view
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 from linalg_ext.symbolic.integers import Number
 
@@ -60,11 +60,10 @@ class SubsetAccess:
             return _result(load(source, self._indices(self.subset)))
         geometry = self._geometry(self.subset, self.sizes)
         if is_memref:
-            view = view_type(ir.MemRefType(source.type), self.subset, self.sizes)
-            return _result(memref.SubViewOp(view, source, *geometry))
+            return tile_view(source, *geometry)
         element = ir.ShapedType(source.type).element_type
         slice_type = ir.RankedTensorType.get(type_shape(self.sizes), element)
-        return _result(tensor.ExtractSliceOp(slice_type, source, *geometry))
+        return _result(tensor.ExtractSliceOp(slice_type, source, *mixed_operands(*geometry)))
 
     def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
         if self.is_whole:
@@ -74,7 +73,7 @@ class SubsetAccess:
         if isinstance(self.subset, Point):
             return _result(tensor.InsertOp(value, destination, self._indices(self.subset)))
         geometry = self._geometry(self.subset, self.sizes)
-        return _result(tensor.InsertSliceOp(value, destination, *geometry))
+        return _result(tensor.InsertSliceOp(value, destination, *mixed_operands(*geometry)))
 
     def write_in_place(self, value: ir.Value, destination: ir.Value) -> None:
         if isinstance(self.subset, Filter):
@@ -88,18 +87,19 @@ class SubsetAccess:
         """Return the operands of `tensor.parallel_insert_slice` behind the tensors."""
         tile = as_tile(self.subset)
         sizes = self.sizes if isinstance(self.subset, Tile) else (1,) * tile.rank
-        return self._geometry(tile, sizes)
+        return mixed_operands(*self._geometry(tile, sizes))
 
     def _indices(self, point: Point) -> list[ir.Value]:
         emitter = Emitter()
         return [emitter.value(index) for index in point.indices]
 
-    def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
-        """Return the operands and attributes of offsets, sizes and strides."""
+    def _geometry(
+        self, tile: Tile, known_sizes: Sequence[Size]
+    ) -> tuple[list[Index], list[Index], list[Index]]:
+        """Return the offsets, the sizes and the strides, at the insertion point."""
         emitter = Emitter()
         sizes = _sizes_as_typed(tile.sizes, known_sizes, emitter)
-        groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
-        return mixed_operands(*groups)
+        return emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)
 
 
 def _sizes_as_typed(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, vector
+from linalg_ext.structured.views import tile_view
 
 from .walking import producer, replace_op
 
@@ -202,8 +203,13 @@ def times(value: Any, factor: int) -> Any:
 
 def dim(value: Any, axis: int) -> Any:
     """Return the size of a buffer along an axis, as an index."""
+    return index(size_of(value, axis))
+
+
+def size_of(value: Any, axis: int) -> Any:
+    """Return the size of a buffer along an axis: a number, or an index where it is dynamic."""
     if not value.type.is_dynamic_dim(axis):
-        return index(value.type.get_dim_size(axis))
+        return value.type.get_dim_size(axis)
     if not isinstance(value.owner, ir.Block) and value.owner.name == "memref.alloc":
         return value.owner.operands[sum(map(value.type.is_dynamic_dim, range(axis)))]
     return memref.dim(value, index(axis))
@@ -283,33 +289,7 @@ def part_along(buffer: Any, axis: int, first: Any, length: Any) -> Any:
         first: where the part begins: a number, or a value of type index.
         length: the number of steps, likewise.
     """
-    type_ = buffer.type
-    strides, offset = type_.get_strides_and_offset()
-    dynamic, unknown = (
-        ir.ShapedType.get_dynamic_size(),
-        ir.ShapedType.get_dynamic_stride_or_offset(),
-    )
-    is_static = isinstance(length, int)
-    shape: list[int] = list(type_.shape)
-    shape[axis] = length if is_static else dynamic
-    sizes = [
-        length if number == axis else dim(buffer, number)
-        for number, size in enumerate(shape)
-        if size == dynamic
-    ]
-    begin = unknown
-    if isinstance(first, int) and unknown not in (offset, strides[axis]):
-        begin = offset + first * strides[axis]
-    layout = ir.StridedLayoutAttr.get(begin, strides)
-    offsets = [0] * len(shape)
-    offsets[axis] = first if isinstance(first, int) else unknown
-    return memref.SubViewOp(
-        ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space),
-        buffer,
-        [] if isinstance(first, int) else [first],
-        sizes,
-        [],
-        offsets,
-        shape,
-        [1] * len(shape),
-    ).result
+    rank = buffer.type.rank
+    offsets = [first if number == axis else 0 for number in range(rank)]
+    sizes = [length if number == axis else size_of(buffer, number) for number in range(rank)]
+    return tile_view(buffer, offsets, sizes)

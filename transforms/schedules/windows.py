@@ -7,16 +7,15 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
+from linalg_ext.bindings import arith, ir, linalg, scf, tensor
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.structured.mixed import mixed_operands, type_shape
+from linalg_ext.structured.mixed import Index, mixed_operands, type_shape
 from linalg_ext.structured.sizes import as_number, index, size_of, value_of
-from linalg_ext.structured.views import is_view, view_type
-from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.structured.views import is_view, tile_view
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
@@ -128,31 +127,23 @@ class _Slice:
         """Return the part, at the insertion point."""
         if self.is_all:
             return self.base
+        kept_axes = [number for number, axis in enumerate(self.axes) if axis.dim is not None]
         if isinstance(self.base.type, ir.MemRefType):
-            return self._subview()
-        pairs = zip(self.axes, self.sizes, strict=True)
-        shape = type_shape([size for axis, size in pairs if axis.dim is not None])
+            return tile_view(self.base, *self._geometry(), dims=kept_axes)
+        shape = type_shape([self.sizes[number] for number in kept_axes])
         type_ = ir.RankedTensorType.get(shape, ir.ShapedType(self.base.type).element_type)
-        return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
+        return _result(tensor.ExtractSliceOp(type_, self.base, *mixed_operands(*self._geometry())))
 
     def put(self, part: ir.Value) -> ir.Value:
         """Return the whole with another part, at the insertion point."""
         if self.is_all:
             return part
-        return _result(tensor.InsertSliceOp(part, self.base, *self._geometry()))
+        return _result(tensor.InsertSliceOp(part, self.base, *mixed_operands(*self._geometry())))
 
-    def _subview(self) -> ir.Value:
-        offsets = [axis.offset for axis in self.axes]
-        tile = Tile(offsets, self.sizes, [axis.stride for axis in self.axes])
-        sizes = [size if isinstance(size, int) else None for size in self.sizes]
-        kept_axes = [number for number, axis in enumerate(self.axes) if axis.dim is not None]
-        type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept_axes)
-        return _result(memref.SubViewOp(type_, self.base, *self._geometry()))
-
-    def _geometry(self) -> tuple[Any, ...]:
+    def _geometry(self) -> tuple[list[Index], list[Index], list[Index]]:
         sizes = [index(size) for size in self.sizes]
         offsets = [index(axis.offset) for axis in self.axes]
-        return mixed_operands(offsets, sizes, [axis.stride for axis in self.axes])
+        return offsets, sizes, [axis.stride for axis in self.axes]
 
 
 def check_layouts(op: ir.Operation, step: str) -> None:

@@ -193,8 +193,8 @@ def _placed(
     (draft,) = _build(name, operands, [type_], attributes)
     # An op is placed by its operands: its type is the last to be known.
     placed = placement(draft, ViewReader(), operands[0])
-    sizes = [size if isinstance(size, int) else None for size in placed.tile.sizes]
-    inferred = view_type(source, placed.tile, sizes, placed.dims)
+    tile = placed.tile
+    inferred = view_type(source, tile.offsets, tile.sizes, tile.strides, placed.dims)
     if inferred == type_:
         return draft
     ir.OpResult(draft).owner.operation.erase()

@@ -37,7 +37,8 @@ from typing import Any, TypeAlias, TypeVar
 from linalg_ext.bindings import arith, complex, ir, memref, scf
 from linalg_ext.definition.affine import factor_of
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along
+from linalg_ext.structured.views import tile_view
+from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along, size_of
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,
@@ -149,26 +150,13 @@ def subview_at(buffer: Any, offsets: Mapping[int, Any]) -> Any:
     """Return the part of a buffer at one position along some axes, without these axes."""
     if not offsets:
         return buffer
-    type_ = buffer.type
-    strides, _ = type_.get_strides_and_offset()
-    rank, open_size = type_.rank, ir.ShapedType.get_dynamic_size()
-    kept_axes = [axis for axis in range(rank) if axis not in offsets]
-    layout = ir.StridedLayoutAttr.get(
-        ir.ShapedType.get_dynamic_stride_or_offset(), [strides[axis] for axis in kept_axes]
-    )
-    shape = [type_.shape[axis] for axis in kept_axes]
-    result = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
-    sizes = [dim(buffer, axis) for axis in kept_axes if type_.is_dynamic_dim(axis)]
-    return memref.SubViewOp(
-        result,
+    axes = range(buffer.type.rank)
+    return tile_view(
         buffer,
-        [offsets[axis] for axis in sorted(offsets)],
-        sizes,
-        [],
-        [open_size if axis in offsets else 0 for axis in range(rank)],
-        [1 if axis in offsets else type_.shape[axis] for axis in range(rank)],
-        [1] * rank,
-    ).result
+        [offsets.get(axis, 0) for axis in axes],
+        [1 if axis in offsets else size_of(buffer, axis) for axis in axes],
+        dims=[axis for axis in axes if axis not in offsets],
+    )
 
 
 def write_compensated(w: Writer, type_: str, total: str, error: str, part: str) -> tuple[str, str]:
