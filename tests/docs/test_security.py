@@ -52,7 +52,7 @@ HELD = {
     "that others could have written is ignored": (
         f"{STORE}::test_a_planted_entry_is_absent_and_removed"
     ),
-    "is read where others could not have written it": (
+    "are read where others could not have written them": (
         "compiler/tuning/test_store.py::test_what_others_could_have_written_is_ignored_with_a_warning"
     ),
     "refuses, naming each and its place": f"{UNTRUSTED}::test_dangers_are_named_with_their_place",

@@ -205,9 +205,9 @@ def _replaced(file: str, old: bytes, new: bytes) -> Change:
     [
         (lambda folder: (folder / RECORD).unlink(), " has no file kernel.json"),
         (lambda folder: (folder / "lx_every.o").unlink(), " has no file lx_every.o"),
-        (lambda folder: (folder / RECORD).write_text("x"), "no record of an exported kernel"),
-        (lambda folder: (folder / RECORD).write_text("[]"), "no record of an exported kernel"),
-        (_replaced(RECORD, b"linalg_ext exp", b"other exp"), "no record of an exported kernel"),
+        (lambda folder: (folder / RECORD).write_text("x"), "not a record of an exported kernel"),
+        (lambda folder: (folder / RECORD).write_text("[]"), "not a record of an exported kernel"),
+        (_replaced(RECORD, b"linalg_ext exp", b"other exp"), "not a record of an exported kernel"),
         (_replaced(RECORD, b'"version": 1', b'"version": 2'), "version 2 of the format\n.*\n.*1"),
         (_replaced(RECORD, b'"i32"', b'"i64"'), "kernel.json is not as it was written"),
         (_replaced("lx_every.o", b"\x7fELF", b"\x7fFLE"), "lx_every.o is not as it was written"),

@@ -228,7 +228,7 @@ def test_what_it_cannot_load_is_refused(every: tuple[Any, Path], tmp_path: Path)
     text = path.read_text()
     record = opened(text.encode(), "")
     for changed, message in (
-        ("x", "no record"),
+        ("x", "not a record"),
         (text.replace('"version": 1', '"version": 9'), "version 9; expected version 1"),
         (text.replace('"i32"', '"i64"'), "not as it was written"),
         (sealed(record | {"flags": ["no_such_flag"]}), "a processor with no_such_flag"),

@@ -54,7 +54,7 @@ func.func @f(%x: memref<4x3xf32>) {
     [
         ("compose_subsets", FROM_ELSEWHERE, "argument 0 of the block"),
         ("fold_subset_questions", FROM_ELSEWHERE, "argument 0 of the block"),
-        ("collapse_materialize", FILTERED, "no rectangle"),
+        ("collapse_materialize", FILTERED, "not a rectangle"),
         ("collapse_shapes", ROWS, "some of the leading dimensions"),
         ("collapse_shapes", NUMBERED, "reads its indices"),
         ("collapse_shapes", BUFFERS, "works on memory"),

@@ -180,7 +180,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "split another": (Split(FIRST, (D,)), "does not stand in group 14"),
     "duplicate a product": (Duplicate(A, FIRST), "stands in group 14.* already"),
     "duplicate unread": (Duplicate(ZERO, FIRST), "is not read in group 14"),
-    "deduplicate others": (Deduplicate(FILL, E), "does not compute what"),
+    "deduplicate others": (Deduplicate(FILL, E), "does not compute the same as"),
     "deduplicate of other reads": (Deduplicate(B, P), "read other values"),
     "deduplicate a group": (Deduplicate(FIRST, A), "is a group"),
     "reorder past a need": (Reorder(C, ZERO), "linalg.fill .2. needs arith.constant .0."),

@@ -42,7 +42,7 @@ def test_a_diagonal_is_left() -> None:
     before = str(module)
     report = lx.transforms.maps_to_sugar(module)
     assert report.changed.total() == 0
-    assert "no transpose and no broadcast" in str(report)
+    assert "neither a transpose nor a broadcast" in str(report)
     assert str(module) == before
 
 

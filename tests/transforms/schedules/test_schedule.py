@@ -97,7 +97,7 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (
         lambda s: s.bufferize().match("matmul").promote(),
         ScheduleError,
-        "no view of a larger buffer",
+        "not a view of a larger buffer",
     ),
     (lambda s: s.allocate("disk"), ScheduleError, "memory is 'disk'"),
     (lambda s: s.vectorize([8, 8, 8]), ScheduleError, r"sizes\[0\] is 8; loop 0 runs 20 times"),
@@ -150,7 +150,7 @@ VALUE = "%n = arith.fptosi %x : f32 to i64"
 def test_what_would_end_the_process_is_refused(body: str) -> None:
     one = lx.parse(ARGMAX.replace("INDEX", body), trusted=True)
     schedule = lx.Schedule(one).match("generic")
-    message = "what linalg.index says" if body == INDEX else "that list dimensions; operand 1"
+    message = "the results of linalg.index" if body == INDEX else "that list dimensions; operand 1"
     for step in (
         lambda: schedule.split_reduction(4),
         lambda: schedule.tile_reduction([0, 4]),

@@ -83,7 +83,7 @@ def test_an_index_may_begin_later() -> None:
     ("why", "text"),
     [
         ("backwards", TEXT.replace("w * 3 + W * 2", "w * 3 - W * 2 + 4")),
-        ("no sum of loops", TEXT.replace("w * 3 + W * 2", "(w * 3 + W) mod 7")),
+        ("not a sum of loops", TEXT.replace("w * 3 + W * 2", "(w * 3 + W) mod 7")),
         ("memory space", TEXT.replace("memref<2x21x8xf32>", "memref<2x21x8xf32, 1>")),
         (
             "no strides",
