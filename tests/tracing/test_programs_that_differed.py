@@ -23,6 +23,12 @@ def _added_at(x: Any, value: Any) -> Any:
     return x
 
 
+def _copied_to(x: Any, value: Any) -> Any:
+    x = x.copy()
+    np.copyto(x, value)
+    return x
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "all axes": (lambda x: np.logical_and.reduce(x, axis=None), (np.ones((2, 3)),)),
     "first axis": (lambda x: np.add.reduce(x), (np.ones((2, 3)),)),
@@ -52,7 +58,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
     "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
-    "copyto": (lambda x: [y := x.copy(), np.copyto(y, 3)][0], (np.array([1], np.uint8),)),
+    "copyto": (_copied_to, (np.array([1], np.uint8), 3)),
     "result_type": (lambda x, y: x.astype(np.result_type(x, y)), (np.array([1], np.int8), 1)),
     "median, minus zero": (np.median, (np.array([-0.0, 1, -1]),)),
     "vdot of one": (
