@@ -17,15 +17,15 @@ from linalg_ext.errors import DTypeError, ExecutionError, ShapeError, TraceError
 FLAGS = np.array([True, False, True])
 
 
-def _copied_to(x: Any) -> Any:
-    copy = x.copy()
-    np.copyto(copy, 3)
-    return copy
-
-
 def _added_at(x: Any, value: Any) -> Any:
     x = x.copy()
     np.add.at(x, [0, 1, 0], value)
+    return x
+
+
+def _copied_to(x: Any, value: Any) -> Any:
+    x = x.copy()
+    np.copyto(x, value)
     return x
 
 
@@ -58,7 +58,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
     "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
-    "copyto": (_copied_to, (np.array([1], np.uint8),)),
+    "copyto": (_copied_to, (np.array([1], np.uint8), 3)),
     "result_type": (lambda x, y: x.astype(np.result_type(x, y)), (np.array([1], np.int8), 1)),
     "median, minus zero": (np.median, (np.array([-0.0, 1, -1]),)),
     "vdot of one": (

@@ -267,18 +267,20 @@ def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
     """Return the dtype of NumPy's quantile, which depends on the method and on the type of `q`.
 
     Raises:
-        ArgumentError: NumPy refuses them, or `q` is neither a number nor a list of such.
+        ArgumentError: NumPy refuses their values, or `q` is neither a number nor a list.
+        TraceError: NumPy refuses their types.
     """
     if np.ndim(q) > 1 or np.asarray(q).dtype == object:
         raise ArgumentError(
             f"{name}: q={q!r}", expected="a number, or a list of such", hint="write float(q)"
         )
+    call = f"{name} of {value} with q={q!r} and method={method!r}"
     try:
         quantiles = getattr(np, name)(np.zeros((2, 1), value), q, 0, method=method)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(
-            f"{name} of {value} with q={q!r} and method={method!r}: {error}"
-        ) from None
+    except TypeError:
+        refuse(f"numpy.{call}", "convert them with .astype(...) first")
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(f"{call}: {error}") from None
     return as_dtype(quantiles.dtype)
 
 

@@ -253,10 +253,10 @@ def add_at(ufunc: Any, a: Any, indices: Any, values: Any = 0) -> None:
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     target = _target("copyto", dst)
-    source = common_dtype("copyto", [target, src]) if is_weak(src) else as_traced(src).dtype
-    if not np.can_cast(source, target.dtype, casting):
+    dtype = common_dtype("copyto", [target, src]) if is_weak(src) else as_traced(src).dtype
+    if not np.can_cast(dtype, target.dtype, casting):
         raise DTypeError(
-            f"copyto of {source} into an array of {target.dtype}",
+            f"copyto of {dtype} into an array of {target.dtype}",
             hint="cast the values with .astype(...), or say casting='unsafe'",
         )
     new = xp.broadcast_to(fitted(src, target.dtype), target.shape)
