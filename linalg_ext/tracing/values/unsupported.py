@@ -41,8 +41,8 @@ class Unrecorded:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             "a traced value has no numbers: it cannot become a NumPy array",
-            "use the value as it is: x.astype(float) for np.float64(x), np.stack([x, y]) for a list "
-            f"in np.maximum.reduce([x, y]); {_INSIDE}",
+            "use the value as it is: x.astype(float) for np.float64(x), np.stack([x, y]) for a "
+            f"list in np.maximum.reduce([x, y]); {_INSIDE}",
         )
 
     @classmethod
