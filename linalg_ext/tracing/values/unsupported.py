@@ -42,7 +42,7 @@ class Unrecorded:
         refuse(
             "a traced value has no numbers: it cannot become a NumPy array",
             "use the value as it is: x.astype(float) for np.float64(x), np.array([x, y]) for a "
-            f"list; {_INSIDE}",
+            f"list in np.maximum.reduce([x, y]); {_INSIDE}",
         )
 
     @classmethod
