@@ -22,6 +22,7 @@ from linalg_ext.definition.renaming import Renaming
 from linalg_ext.dialects.asm.spelled import SpelledOp
 from linalg_ext.dialects.asm.translation import Translation
 from linalg_ext.dialects.asm.upstream_ops import SpelledValues, build_linalg_op
+from linalg_ext.dialects.linalg_ext.structured_rules import check_extension_op
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, VerificationError
 from linalg_ext.notations.mlir_text import Span
 from linalg_ext.structured.extension import (
@@ -33,7 +34,6 @@ from linalg_ext.structured.extension import (
     segments,
 )
 from linalg_ext.structured.operands import ops_where, static_sizes
-from linalg_ext.structured.structured_checks import check_extension_op
 
 SPELLED = "linalg_ext.spelled"
 

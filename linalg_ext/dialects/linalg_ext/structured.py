@@ -10,6 +10,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
+from linalg_ext.dialects.linalg_ext.structured_rules import check_extension_op
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.affine_text import affine_map
@@ -29,7 +30,6 @@ from linalg_ext.structured.extension import (
 from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import as_values
 from linalg_ext.structured.outputs import make_outputs
-from linalg_ext.structured.structured_checks import check_extension_op
 
 _Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
 Maps: TypeAlias = "str | Sequence[_Map]"
