@@ -65,7 +65,6 @@ from linalg_ext.transforms.gml_st.fuse_into_subset_loops import fuse_into_subset
 from linalg_ext.transforms.fusion.fuse_producers import fuse_producers as fuse_producers
 from linalg_ext.transforms.codegen.attention.gather_attention import gather_attention as gather_attention
 from linalg_ext.transforms.rewrites.generalize import generalize as generalize
-from linalg_ext.transforms.numerics.guard_atan2 import guard_atan2 as guard_atan2
 from linalg_ext.transforms.numerics.guard_integer_division import guard_integer_division as guard_integer_division
 from linalg_ext.transforms.schedules.loops import hoist as hoist
 from linalg_ext.transforms.checks.hoist_assertions import hoist_assertions as hoist_assertions

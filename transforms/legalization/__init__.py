@@ -31,8 +31,6 @@ PASSES = (
     "linalg-ext-crop-negative-pads",
     # `canonicalize` folds x / x to 1, for x = 0 too.
     "linalg-ext-guard-integer-division",
-    # `canonicalize` folds the angle of two zeros to NaN.
-    "linalg-ext-guard-atan2",
     # A masked region must hold one operation alone, and passes move constants into it.
     "func.func(lower-vector-multi-reduction)",
     "func.func(lower-vector-mask)",

@@ -265,6 +265,15 @@ def hypotenuse(x: Element, y: Element) -> Element:
     return select(x.equals(math.inf) | y.equals(math.inf), high.like(math.inf), size)
 
 
+def angle(y: Element, x: Element) -> Element:
+    """Return the angle of the point (x, y): of two zeros 0 or pi, by their signs.
+
+    Upstream's folder makes NaN of two zeros. It knows no `math.fma`, and LLVM removes this one.
+    """
+    hidden = math_dialect.FmaOp(y.value, y.like(1).value, y.like(-0.0).value).result
+    return apply("atan2", Element(hidden, y.dtype), x)
+
+
 def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], Element]:
     """log(exp(x) + exp(y)), to a base."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from linalg_ext.bindings import complex as complex_dialect
-from linalg_ext.tracing.functions.arithmetic import hypotenuse
+from linalg_ext.tracing.functions.arithmetic import angle, hypotenuse
 from linalg_ext.tracing.values.elements import Element, apply, element_type, imaginary, real, select
 
 Body = Callable[..., Element]
@@ -85,11 +85,7 @@ def exp(z: Element) -> Element:
 def log(z: Element) -> Element:
     """Return the natural logarithm."""
     x, y = _parts(z)
-    return created(_log_size(x, y), _angle(x, y))
-
-
-def _angle(x: Element, y: Element) -> Element:
-    return apply("atan2", y, x)
+    return created(_log_size(x, y), angle(y, x))
 
 
 def _log_size(x: Element, y: Element) -> Element:
@@ -121,7 +117,7 @@ def _times(function: Body, factor: float) -> Body:
 def log1p(z: Element) -> Element:
     """Return the logarithm of 1 more, as NumPy has it: less exact near 0 than that of a float."""
     x, y = _parts(z)
-    return created(apply("log", hypotenuse(x + 1, y)), _angle(x + 1, y))
+    return created(apply("log", hypotenuse(x + 1, y)), angle(y, x + 1))
 
 
 def expm1(z: Element) -> Element:
@@ -265,7 +261,7 @@ def power(z: Element, w: Element) -> Element:
     """z to the power of w: products where it is a small integer, else by the logarithm."""
     x, y = _parts(z)
     u, v = _parts(w)
-    s, t = _log_size(x, y), _angle(x, y)
+    s, t = _log_size(x, y), angle(y, x)
     count = apply("abs", u)
     is_count = v.equals(0) & (count < _MOST_PRODUCTS) & apply("floor", u).equals(u)
     whole = select(is_count, count, u.like(0)).to(np.dtype(np.int32))
