@@ -174,3 +174,33 @@ def test_sizes_have_one_normal_form() -> None:
     assert (N // 2).substitute({"n": 7}) == 3
     assert (N % 4).substitute({"n": 7}) == 3
     assert str(2 * N - 1) == "2*n - 1"
+
+
+@pytest.mark.parametrize(
+    ("function", "fitting", "others"),
+    [
+        (lx.ops.matmul, ((3, 4), (4, 5)), ((3, 4), (3, 4))),
+        (lx.ops.add, ((4,), (4,)), ((4,), (3,))),
+        (lx.ops.matvec, ((3, 4), (4,)), ((3, 4), (3,))),
+        (
+            lambda x, y: lx.ops.matmul(x, y, permutation_A=[1, 0]),
+            ((4, 3), (4, 5)),
+            ((4, 3), (3, 4)),
+        ),
+        (lambda x, y: lx.ops.matmul(x, x, init=y), ((3, 3), (3, 3)), ((3, 3), (2, 3))),
+    ],
+)
+def test_open_sizes_of_ops_have_to_agree(function: Any, fitting: Any, others: Any) -> None:
+    compute = lx.jit(lambda *operands: function(*operands), dynamic=True)
+    x, y = (np.ones(shape) for shape in fitting)
+    np.testing.assert_array_equal(compute(x, y), function(x, y))
+    with pytest.raises(ShapeError):
+        compute(*(np.ones(shape) for shape in others))
+
+
+def test_a_window_of_an_op_has_to_lie_inside() -> None:
+    compute = lx.jit(lambda x, k, start: lx.ops.conv_1d(x, k, init=start), dynamic=True)
+    x, k = np.arange(6.0), np.ones(3)
+    np.testing.assert_array_equal(compute(x, k, np.zeros(4)), np.convolve(x, k, "valid"))
+    with pytest.raises(ShapeError):
+        compute(x, k, np.zeros(5))

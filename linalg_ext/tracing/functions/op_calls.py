@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
+from linalg_ext.definition.affine import AffineDim, AffineExpr, linear_terms
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.definition.shapes import narrowed_axes
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
@@ -25,7 +28,8 @@ from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor, make_outputs
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import element_type
-from linalg_ext.tracing.values.sizes import Size
+from linalg_ext.tracing.values.emission import shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace
 from linalg_ext.tracing.values.unsupported import refuse
@@ -93,6 +97,8 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             sizes = resolve_shapes(
                 definition, _known(given_shapes), _known(known_shapes), attributes
             )
+        if is_open:
+            _demand_sizes(definition, {n: value.shape for n, value in {**tensors, **inits}.items()})
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -129,6 +135,41 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for result, output in zip(results, definition.outputs, strict=True)
     )
     return traced[0] if len(traced) == 1 else traced
+
+
+def _demand_sizes(definition: OpDefinition, shapes: Mapping[str, Shape]) -> None:
+    """Demand of a call that the sizes along one dimension are equal, and that sums stay inside."""
+    trace = current_trace()
+    text = " and ".join(shape_text(shape) for shape in shapes.values())
+    operation = f"{definition.name} of shapes {text}"
+    narrowed = narrowed_axes(definition)
+    places = [
+        (name, axis, index, size)
+        for name, shape in shapes.items()
+        for indices in _indices(definition, name, len(shape))
+        for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
+    ]
+    extents: dict[str, AnySize] = {}
+    for name, axis, index, size in places:
+        if isinstance(index, AffineDim) and (name, axis, index.name) not in narrowed:
+            known = extents.setdefault(index.name, size)
+            if not trace.agree(known, size, operation):
+                raise ShapeError(operation, where=caller_location(), expected="equal sizes")
+    for _, _, index, size in places:
+        factors, constant = linear_terms(index) or ({}, 0)
+        if not isinstance(index, AffineDim) and factors and factors.keys() <= extents.keys():
+            least: AnySize = constant + 1
+            for dim, factor in factors.items():
+                least = least + (extents[dim] - 1) * factor
+            if min(factors.values()) > 0 and not trace.at_least(size, least, operation):
+                raise ShapeError(operation, where=caller_location(), expected="larger sizes")
+
+
+def _indices(definition: OpDefinition, name: str, rank: int) -> Iterable[tuple[AffineExpr, ...]]:
+    """Return the indices that an operand is read and written at."""
+    if definition.is_rank_polymorphic:
+        return [tuple(AffineDim(f"d{axis}") for axis in range(rank))]
+    return definition.accesses.get(name, ())
 
 
 def _static(value: Traced) -> tuple[int | None, ...]:
