@@ -11,6 +11,7 @@ import pytest
 import linalg_ext as lx
 from letters import said
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, TraceError
+from linalg_ext.opdsl import D, S, T, TensorDef, structured_op
 from linalg_ext.tracing.values import sizes
 from linalg_ext.tracing.values.sizes import Size
 from traced_functions import agree, random
@@ -204,3 +205,32 @@ def test_a_window_of_an_op_has_to_lie_inside() -> None:
     np.testing.assert_array_equal(compute(x, k, np.zeros(4)), np.convolve(x, k, "valid"))
     with pytest.raises(ShapeError):
         compute(x, k, np.zeros(5))
+
+
+@structured_op
+def full_convolution(
+    X=TensorDef(T, S.N), K=TensorDef(T, S.K), R=TensorDef(T, S.N + S.K - 1, output=True)
+):
+    R[D.i + D.j] += X[D.i] * K[D.j]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "shape"),
+    [
+        (lx.ops.matmul, ((3, 4), (4, 5)), (3, 5)),
+        (lx.ops.row_sum, ((3, 4),), (3,)),
+        (lx.ops.conv_1d, ((6,), (3,)), (4,)),
+        (lambda x, k: lx.ops.conv_1d_nwc_wcf(x, k, strides=[2]), ((1, 8, 2), (3, 2, 5)), (1, 3, 5)),
+        (full_convolution, ((6,), (3,)), (8,)),
+    ],
+)
+def test_open_results_of_ops_have_shapes_of_their_own(
+    function: Any, shapes: Any, shape: tuple[int, ...]
+) -> None:
+    def sized(*operands: Any) -> Any:
+        result = function(*operands)
+        return result.sum() * np.stack([np.float64(1) * size for size in result.shape])
+
+    operands = [np.ones(each) for each in shapes]
+    expected = function(*operands).sum() * np.array(shape)
+    np.testing.assert_array_equal(lx.jit(sized, dynamic=True)(*operands), expected)

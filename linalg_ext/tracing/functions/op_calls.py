@@ -7,7 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.definition.affine import AffineDim, AffineExpr, linear_terms
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, linear_terms
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
@@ -97,8 +97,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             sizes = resolve_shapes(
                 definition, _known(given_shapes), _known(known_shapes), attributes
             )
+        shapes = {name: value.shape for name, value in {**tensors, **inits}.items()}
         if is_open:
-            _demand_sizes(definition, {n: value.shape for n, value in {**tensors, **inits}.items()})
+            shapes |= _open_shapes(definition, shapes, attributes.symbols)
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -131,20 +132,28 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound, mapped=bool(operand_maps), compute_type=compute_type))
     traced = tuple(
-        _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
+        _traced(result, dtypes[str(output.type_var)], shapes.get(output.name))
         for result, output in zip(results, definition.outputs, strict=True)
     )
     return traced[0] if len(traced) == 1 else traced
 
 
-def _demand_sizes(definition: OpDefinition, shapes: Mapping[str, Shape]) -> None:
-    """Demand of a call that the sizes along one dimension are equal, and that sums stay inside."""
+def _open_shapes(
+    definition: OpDefinition, shapes: Mapping[str, Shape], symbols: Mapping[str, int]
+) -> dict[str, Shape]:
+    """Return the shapes of the outputs that follow from those of operands of open sizes.
+
+    A call is asked for equal sizes along one dimension, and for sums of positions that stay inside.
+    """
+    known_symbols: dict[AffineExpr, AffineExpr | int] = {
+        AffineSymbol(name): value for name, value in symbols.items()
+    }
     trace = current_trace()
     text = " and ".join(shape_text(shape) for shape in shapes.values())
     operation = f"{definition.name} of shapes {text}"
     narrowed = narrowed_axes(definition)
     places = [
-        (name, axis, index, size)
+        (name, axis, index.substitute(known_symbols), size)
         for name, shape in shapes.items()
         for indices in _indices(definition, name, len(shape))
         for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
@@ -163,6 +172,35 @@ def _demand_sizes(definition: OpDefinition, shapes: Mapping[str, Shape]) -> None
                 least = least + (extents[dim] - 1) * factor
             if min(factors.values()) > 0 and not trace.at_least(size, least, operation):
                 raise ShapeError(operation, where=caller_location(), expected="larger sizes")
+    for _, _, index, size in places:
+        factors, constant = linear_terms(index) or ({}, 0)
+        unknown = [dim for dim in factors if dim not in extents]
+        if len(unknown) == 1 and min(factors.values()) > 0:
+            room = size - 1 - constant
+            for dim, factor in factors.items():
+                if dim in extents:
+                    room = room - (extents[dim] - 1) * factor
+            extents[unknown[0]] = room // factors[unknown[0]] + 1
+    declared: dict[AffineExpr, AnySize] = {
+        expr: size
+        for name, shape in shapes.items()
+        for expr, size in zip(definition.operand(name).shape, shape, strict=False)
+    }
+    results: dict[str, Shape] = {}
+    for output in definition.outputs:
+        if definition.is_rank_polymorphic:
+            results[output.name] = max(shapes.values(), key=len)
+            continue
+        sizes = []
+        for axis, index in enumerate(definition.assignment_to(output.name).target.indices):
+            stated = output.shape[axis].substitute(known_symbols)
+            if str(index) in extents:
+                sizes.append(extents[str(index)])
+            elif all(AffineSymbol(symbol) in declared for symbol in stated.symbols):
+                sizes.append(stated.evaluate(declared))
+        if len(sizes) == output.rank:
+            results[output.name] = tuple(sizes)
+    return results
 
 
 def _indices(definition: OpDefinition, name: str, rank: int) -> Iterable[tuple[AffineExpr, ...]]:
@@ -182,24 +220,18 @@ def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ..
     }
 
 
-def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Traced:
-    """Return the result of an op; where a size of it is open, that of an operand of the same shape.
+def _traced(value: ir.Value, dtype: DType, shape: Shape | None) -> Traced:
+    """Return the result of an op, of a shape where a size of it is open.
 
     Raises:
-        TraceError: no operand has the shape.
+        TraceError: the shape does not follow from the operands.
     """
-    kind = ir.ShapedType(value.type)
-    if kind.has_static_shape:
+    if ir.ShapedType(value.type).has_static_shape:
         return Traced(value, dtype)
-    for operand in operands:
-        is_like = operand.ndim == kind.rank and all(
-            isinstance(size, Size) if kind.is_dynamic_dim(axis) else size == kind.get_dim_size(axis)
-            for axis, size in enumerate(operand.shape)
-        )
-        if is_like:
-            return Traced(value, dtype, operand.shape)
+    if shape is not None:
+        return Traced(value, dtype, shape)
     return refuse(
-        f"an op whose result {value.type} has an open size that is no operand's",
+        f"an op whose result {value.type} has an open size that does not follow from its operands",
         "write it with NumPy's functions, or trace it for one size",
     )
 
