@@ -11,7 +11,7 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, li
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.definition.shapes import narrowed_axes
+from linalg_ext.definition.shapes import narrowed_axes, symbol_sizes
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
@@ -181,11 +181,7 @@ def _open_shapes(
                 if dim in extents:
                     room = room - (extents[dim] - 1) * factor
             extents[unknown[0]] = room // factors[unknown[0]] + 1
-    declared: dict[AffineExpr, AnySize] = {
-        expr: size
-        for name, shape in shapes.items()
-        for expr, size in zip(definition.operand(name).shape, shape, strict=False)
-    }
+    declared = symbol_sizes(definition, shapes, symbols)
     results: dict[str, Shape] = {}
     for output in definition.outputs:
         if definition.is_rank_polymorphic:
