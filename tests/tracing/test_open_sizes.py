@@ -11,6 +11,7 @@ import pytest
 import linalg_ext as lx
 from letters import said
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, TraceError
+from linalg_ext.opdsl import D, S, T, TensorDef, structured_op
 from linalg_ext.tracing.values import sizes
 from linalg_ext.tracing.values.sizes import Size
 from traced_functions import agree, random
@@ -187,3 +188,62 @@ def test_sizes_have_one_normal_form() -> None:
     assert (N // 2).substitute({"n": 7}) == 3
     assert (N % 4).substitute({"n": 7}) == 3
     assert str(2 * N - 1) == "2*n - 1"
+
+
+@pytest.mark.parametrize(
+    ("function", "fitting", "others"),
+    [
+        (lx.ops.matmul, ((3, 4), (4, 5)), ((3, 4), (3, 4))),
+        (lx.ops.add, ((4,), (4,)), ((4,), (3,))),
+        (lx.ops.matvec, ((3, 4), (4,)), ((3, 4), (3,))),
+        (
+            lambda x, y: lx.ops.matmul(x, y, permutation_A=[1, 0]),
+            ((4, 3), (4, 5)),
+            ((4, 3), (3, 4)),
+        ),
+        (lambda x, y: lx.ops.matmul(x, x, init=y), ((3, 3), (3, 3)), ((3, 3), (2, 3))),
+    ],
+)
+def test_open_sizes_of_ops_have_to_agree(function: Any, fitting: Any, others: Any) -> None:
+    compute = lx.jit(lambda *operands: function(*operands), dynamic=True)
+    x, y = (np.ones(shape) for shape in fitting)
+    np.testing.assert_array_equal(compute(x, y), function(x, y))
+    with pytest.raises(ShapeError):
+        compute(*(np.ones(shape) for shape in others))
+
+
+def test_a_window_of_an_op_has_to_lie_inside() -> None:
+    compute = lx.jit(lambda x, k, start: lx.ops.conv_1d(x, k, init=start), dynamic=True)
+    x, k = np.arange(6.0), np.ones(3)
+    np.testing.assert_array_equal(compute(x, k, np.zeros(4)), np.convolve(x, k, "valid"))
+    with pytest.raises(ShapeError):
+        compute(x, k, np.zeros(5))
+
+
+@structured_op
+def full_convolution(
+    X=TensorDef(T, S.N), K=TensorDef(T, S.K), R=TensorDef(T, S.N + S.K - 1, output=True)
+):
+    R[D.i + D.j] += X[D.i] * K[D.j]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "shape"),
+    [
+        (lx.ops.matmul, ((3, 4), (4, 5)), (3, 5)),
+        (lx.ops.row_sum, ((3, 4),), (3,)),
+        (lx.ops.conv_1d, ((6,), (3,)), (4,)),
+        (lambda x, k: lx.ops.conv_1d_nwc_wcf(x, k, strides=[2]), ((1, 8, 2), (3, 2, 5)), (1, 3, 5)),
+        (full_convolution, ((6,), (3,)), (8,)),
+    ],
+)
+def test_open_results_of_ops_have_shapes_of_their_own(
+    function: Any, shapes: Any, shape: tuple[int, ...]
+) -> None:
+    def sized(*operands: Any) -> Any:
+        result = function(*operands)
+        return result.sum() * np.stack([np.float64(1) * size for size in result.shape])
+
+    operands = [np.ones(each) for each in shapes]
+    expected = function(*operands).sum() * np.array(shape)
+    np.testing.assert_array_equal(lx.jit(sized, dynamic=True)(*operands), expected)

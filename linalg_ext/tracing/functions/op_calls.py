@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, linear_terms
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.definition.shapes import narrowed_axes, symbol_sizes
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
@@ -25,7 +28,8 @@ from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor, make_outputs
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import element_type
-from linalg_ext.tracing.values.sizes import Size
+from linalg_ext.tracing.values.emission import shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace
 from linalg_ext.tracing.values.unsupported import refuse
@@ -93,6 +97,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             sizes = resolve_shapes(
                 definition, _known(given_shapes), _known(known_shapes), attributes
             )
+        shapes = {name: value.shape for name, value in {**tensors, **inits}.items()}
+        if is_open:
+            shapes |= _open_shapes(definition, shapes, attributes.symbols)
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -125,10 +132,78 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound, mapped=bool(operand_maps), compute_type=compute_type))
     traced = tuple(
-        _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
+        _traced(result, dtypes[str(output.type_var)], shapes.get(output.name))
         for result, output in zip(results, definition.outputs, strict=True)
     )
     return traced[0] if len(traced) == 1 else traced
+
+
+def _open_shapes(
+    definition: OpDefinition, shapes: Mapping[str, Shape], symbols: Mapping[str, int]
+) -> dict[str, Shape]:
+    """Return the shapes of the outputs that follow from those of operands of open sizes.
+
+    A call is asked for equal sizes along one dimension, and for sums of positions that stay inside.
+    """
+    known_symbols: dict[AffineExpr, AffineExpr | int] = {
+        AffineSymbol(name): value for name, value in symbols.items()
+    }
+    trace = current_trace()
+    text = " and ".join(shape_text(shape) for shape in shapes.values())
+    operation = f"{definition.name} of shapes {text}"
+    narrowed = narrowed_axes(definition)
+    places = [
+        (name, axis, index.substitute(known_symbols), size)
+        for name, shape in shapes.items()
+        for indices in _indices(definition, name, len(shape))
+        for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
+    ]
+    extents: dict[str, AnySize] = {}
+    for name, axis, index, size in places:
+        if isinstance(index, AffineDim) and (name, axis, index.name) not in narrowed:
+            known = extents.setdefault(index.name, size)
+            if not trace.agree(known, size, operation):
+                raise ShapeError(operation, where=caller_location(), expected="equal sizes")
+    for _, _, index, size in places:
+        factors, constant = linear_terms(index) or ({}, 0)
+        if not isinstance(index, AffineDim) and factors and factors.keys() <= extents.keys():
+            least: AnySize = constant + 1
+            for dim, factor in factors.items():
+                least = least + (extents[dim] - 1) * factor
+            if min(factors.values()) > 0 and not trace.at_least(size, least, operation):
+                raise ShapeError(operation, where=caller_location(), expected="larger sizes")
+    for _, _, index, size in places:
+        factors, constant = linear_terms(index) or ({}, 0)
+        unknown = [dim for dim in factors if dim not in extents]
+        if len(unknown) == 1 and min(factors.values()) > 0:
+            room = size - 1 - constant
+            for dim, factor in factors.items():
+                if dim in extents:
+                    room = room - (extents[dim] - 1) * factor
+            extents[unknown[0]] = room // factors[unknown[0]] + 1
+    declared = symbol_sizes(definition, shapes, symbols)
+    results: dict[str, Shape] = {}
+    for output in definition.outputs:
+        if definition.is_rank_polymorphic:
+            results[output.name] = max(shapes.values(), key=len)
+            continue
+        sizes = []
+        for axis, index in enumerate(definition.assignment_to(output.name).target.indices):
+            stated = output.shape[axis].substitute(known_symbols)
+            if str(index) in extents:
+                sizes.append(extents[str(index)])
+            elif all(AffineSymbol(symbol) in declared for symbol in stated.symbols):
+                sizes.append(stated.evaluate(declared))
+        if len(sizes) == output.rank:
+            results[output.name] = tuple(sizes)
+    return results
+
+
+def _indices(definition: OpDefinition, name: str, rank: int) -> Iterable[tuple[AffineExpr, ...]]:
+    """Return the indices that an operand is read and written at."""
+    if definition.is_rank_polymorphic:
+        return [tuple(AffineDim(f"d{axis}") for axis in range(rank))]
+    return definition.accesses.get(name, ())
 
 
 def _static(value: Traced) -> tuple[int | None, ...]:
@@ -141,24 +216,18 @@ def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ..
     }
 
 
-def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Traced:
-    """Return the result of an op; where a size of it is open, that of an operand of the same shape.
+def _traced(value: ir.Value, dtype: DType, shape: Shape | None) -> Traced:
+    """Return the result of an op, of a shape where a size of it is open.
 
     Raises:
-        TraceError: no operand has the shape.
+        TraceError: the shape does not follow from the operands.
     """
-    kind = ir.ShapedType(value.type)
-    if kind.has_static_shape:
+    if ir.ShapedType(value.type).has_static_shape:
         return Traced(value, dtype)
-    for operand in operands:
-        is_like = operand.ndim == kind.rank and all(
-            isinstance(size, Size) if kind.is_dynamic_dim(axis) else size == kind.get_dim_size(axis)
-            for axis, size in enumerate(operand.shape)
-        )
-        if is_like:
-            return Traced(value, dtype, operand.shape)
+    if shape is not None:
+        return Traced(value, dtype, shape)
     return refuse(
-        f"an op whose result {value.type} has an open size that is not an operand's",
+        f"an op whose result {value.type} has an open size that does not follow from its operands",
         "write it with NumPy's functions, or trace it for one size",
     )
 

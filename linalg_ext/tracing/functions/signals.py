@@ -265,8 +265,7 @@ def geomspace(
 ) -> Traced:
     """`numpy.geomspace`; where an end is 0, the call raises an ExecutionError."""
     first, last = arrays_of(start, stop)
-    among = [] if dtype is None else [np.zeros((), dtype)]
-    wide = common_dtype("geomspace", [first, last, 1.0, *among])
+    wide = common_dtype("geomspace", [first, last, 1.0, np.zeros((), dtype)])  # None is float64
     first, last = cast_to(first, wide), cast_to(last, wide)
     demand(xp.all(first != 0) & xp.all(last != 0), "a geometric sequence cannot include zero")
     sign = xp.sign(first)
