@@ -41,7 +41,7 @@ def test_every_op_of_the_table_exists() -> None:
 
 
 def test_every_file_of_the_page_exists() -> None:
-    here = PAGE[PAGE.index("## What the history tested") :]
+    here = PAGE[PAGE.index("## Tests of the history, and their places here") :]
     rows = re.findall(r"^\| .* \| (`[^|]*`) \|$", here, re.MULTILINE)
     files = re.findall(r"`([\w/]+\.(?:py|mlir))`", " ".join(rows))
     assert len(files) > 15

@@ -121,5 +121,5 @@ def test_python_itself_may_ask_for_the_time(caplog: pytest.LogCaptureFixture) ->
 
 def test_help_says_what_is_fixed() -> None:
     text = " ".join((lx.jit.__doc__ or "").split())
-    for said in ("globals", "closures", "`self`", "`numpy.random`", "as an argument"):
+    for said in ("globals", "closures", "`self`", "`numpy.random`", "as arguments"):
         assert said in text

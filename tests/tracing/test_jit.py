@@ -227,7 +227,7 @@ def _branch(a: Any) -> Any:
     [
         (_branch, ArgumentError, r"truth of a traced value(.|\n)*np\.where(.|\n)*lx\.cond"),
         (lambda a: np.float64(a), ArgumentError, r"cannot become a NumPy array"),
-        (lambda a: np.maximum.reduce([a, a]), ArgumentError, r"np\.stack\(\[x, y\]\) for a list"),
+        (lambda a: np.maximum.reduce([a, a]), ArgumentError, r"np\.array\(\[x, y\]\) for a list"),
         (lambda a: a + random(7), ShapeError, r"shapes \(2, 3\) and \(7,\)"),
         (
             lambda a: a @ a,

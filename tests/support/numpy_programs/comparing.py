@@ -322,8 +322,10 @@ def _within(
     )
     # Elements of one kind have errors of one size: a small one may be by chance.
     usual = np.median(far) if far.size else 0.0
-    if any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results)):
-        # Integers are not nudged: as far as roundings of the largest result, one for each number.
+    has_integers = any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results))
+    if has_integers or step.name == "unwrap":
+        # Integers are not nudged, nor periods, of which `unwrap` adds the more the later a number
+        # comes: as far as roundings of the largest result, one for each number.
         largest = np.abs(base[np.isfinite(base)]).max(initial=0) * np.sqrt(count) / 4
         usual = max(usual, largest * float(ml_dtypes.finfo(other.real.dtype).eps))
     limit = (4 + np.sqrt(each)) * np.maximum(far, usual) + 16 * unit.astype(np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.errors import ShapeError
 from linalg_ext.tracing.lowered import Compiled
 
 BATCH, QUERIES, KEYS = (lx.Dim(name) for name in ("batch", "queries", "keys"))
@@ -70,8 +71,11 @@ def test_nothing_is_asked_for(open_everywhere: Compiled, batch: int, queries: in
     assert open_everywhere(*operands(batch, queries, 5)).shape == (batch, 3, queries, 16)
 
 
-def test_of_no_keys_the_sum_is_zero(open_everywhere: Compiled) -> None:
-    assert not open_everywhere(*operands(2, 5, 0)).any()
+def test_no_keys_have_no_largest_score(open_everywhere: Compiled) -> None:
+    with pytest.raises(ValueError, match="no identity"):
+        attention(*operands(2, 5, 0))
+    with pytest.raises(ShapeError, match=r"max of no elements: .*keys is 0"):
+        open_everywhere(*operands(2, 5, 0))
 
 
 def test_the_batch_alone_is_open() -> None:
