@@ -25,7 +25,7 @@ from linalg_ext.errors import (
     VerificationError,
     refuse_pickling,
 )
-from linalg_ext.ir.bytecode import to_bytecode
+from linalg_ext.ir.bytecode import to_bytecode, write_out_empty_resources
 from linalg_ext.ir.context import ensure_dialects, new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.runtime import parser_process
@@ -120,6 +120,8 @@ class Module(Shown, shown_as="module"):
                 raise _rejected(text, (), filename) from None
         if isinstance(text, bytes) or "\\" in text:
             _check_names(module.ir.operation)
+        if isinstance(payload, str):
+            write_out_empty_resources(module.ir.operation, payload)
         if translation is not None and SPELLED in payload:
             resolve(module._ir, translation)
             module.verify()

@@ -16,13 +16,13 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.ir.bytecode import CONSTANTS
 from linalg_ext.rewriting import module_pass
 from linalg_ext.transforms.analysis.buffers import element_bytes
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-legalize-constants"
 
-_VALUES = {"arith.constant": "value", "memref.global": "initial_value"}
 _MOST_BYTES = 1 << 30
 """The most bytes of a constant of one value, which is written out in the code."""
 
@@ -33,7 +33,7 @@ _BLOB = re.compile(r'^ *("?[^\n]*?"?): "0x([0-9A-Fa-f]*)"', re.MULTILINE)
 _ALIGNMENT_BYTES = 4
 
 
-@module_pass(NAME, on=_VALUES)
+@module_pass(NAME, on=CONSTANTS)
 def legalize_constants(module: ir.Operation) -> None:
     """Refuse constants that LLVM cannot hold; write out resources of complex numbers.
 
@@ -41,9 +41,9 @@ def legalize_constants(module: ir.Operation) -> None:
         LoweringError: there is one; names it, and its sizes.
     """
     resources: list[tuple[Any, str]] = []
-    for op in operations(module, _VALUES):
+    for op in operations(module, CONSTANTS):
         try:
-            value = op.attributes.get(_VALUES[op.name])
+            value = op.attributes.get(CONSTANTS[op.name])
         except TypeError:  # the bindings have no class for the attribute: complex numbers
             _check_splat(op, ir.ShapedType(_type_of(op)))
             continue
@@ -55,12 +55,13 @@ def legalize_constants(module: ir.Operation) -> None:
     if resources:
         sizes = _sizes_of_resources(module)
         for op, name in resources:
-            type_: Any = ir.ShapedType(op.attributes[_VALUES[op.name]].type)
+            attribute = CONSTANTS[op.name]
+            type_: Any = ir.ShapedType(op.attributes[attribute].type)
             if isinstance(type_.element_type, ir.ComplexType):
                 content = _content(op)
                 _check_resource(op, type_, len(content))
                 if content:
-                    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(content, type=type_)
+                    op.attributes[attribute] = ir.DenseElementsAttr.get(content, type=type_)
             else:
                 _check_resource(op, type_, sizes.get(name))
 
@@ -114,7 +115,7 @@ def _check_resource(op: Any, type_: Any, size: int | None) -> None:
             hint="write the elements one behind the other, and the alignment before them",
         )
     # LLVM divides by the number of elements.
-    op.attributes[_VALUES[op.name]] = ir.DenseElementsAttr.get(b"", type=type_)
+    op.attributes[CONSTANTS[op.name]] = ir.DenseElementsAttr.get(b"", type=type_)
 
 
 def _content(op: Any) -> bytes:

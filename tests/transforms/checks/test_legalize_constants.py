@@ -90,3 +90,13 @@ def test_what_is_refused() -> None:
     (example,) = [file.__doc__.partition("refused:")[2]] if file.__doc__ else [""]
     with pytest.raises(LoweringError):
         file.legalize_constants(Module.parse(example))
+
+
+@pytest.mark.parametrize("element", ["f32", "complex<f64>"])
+def test_a_resource_without_elements(element: str) -> None:
+    """MLIR does not read what it writes of one in bytecode, in which stages are kept."""
+    kernel = compile(resource(f"tensor<0x{element}>", ""))
+    assert kernel().shape == (0,)
+    assert "module 3 >" in repr(kernel)
+    module = Module.parse(resource(f"tensor<0x{element}>", ""))
+    assert "dense<>" in str(Module.parse(module.bytecode()))
