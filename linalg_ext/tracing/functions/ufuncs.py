@@ -202,7 +202,7 @@ def _modf(value: Any) -> tuple[Any, Any]:
 
 def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     name = ufunc.__name__
-    exponent = inputs[1] if ufunc is np.power and type(inputs[1]) in (int, float) else None
+    exponent = _exponent(inputs[1]) if ufunc is np.power else None
     *loop, result = resolve(ufunc, inputs, dtype)
     if ufunc is np.power and loop[1].kind == "i" and exponent is None:
         # NumPy raises where it meets one.
@@ -316,6 +316,13 @@ def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
         return complex if complex in kinds else float
     order: tuple[type, ...] = (int, float, complex)
     return order[max(order.index(kind) for kind in kinds)]
+
+
+def _exponent(value: Any) -> int | float | None:
+    """Return an exponent that is known: a Python number, or a float of NumPy's."""
+    if isinstance(value, np.floating | np.ndarray) and not value.ndim and value.dtype.kind == "f":
+        return float(value)
+    return value if type(value) in (int, float) else None
 
 
 def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:

@@ -285,7 +285,7 @@ def _within(
     # A power of a complex number is an exponential of a product, as exact as that is; near -1 a
     # logarithm of 1 more is as exact as the sum.
     powers = ("pow", "ipow", "power", "float_power", "log1p")
-    is_power = step.name.strip("_") in powers
+    is_power = step.name.partition(".")[0].strip("_") in powers
     is_power = is_power and other.dtype.kind == "c"
     # So is the logarithm of a sum, which may be near 0 where the operands are not.
     is_power = is_power or step.name.startswith("logaddexp")
