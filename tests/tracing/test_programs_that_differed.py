@@ -59,6 +59,18 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: np.minimum(np.power(x, np.float64(0.5)), x ** np.array(0.5)),
         (np.array([-0.0, 4], np.float32),),
     ),
+    "an ellipsis of no axis between places": (
+        lambda x, i: x[:, i, ..., i, -3],
+        (np.arange(24).reshape(2, 3, 1, 4)[:, :, 0, :, None] + np.arange(5), np.array([0, 1, 0])),
+    ),
+    "a step along an axis of 1": (
+        lambda x, i: (x * 2)[i, -1:40:3],
+        (np.arange(3.0)[:, None, None], np.array(1)),
+    ),
+    "density of no bins": (
+        lambda x, bins: np.histogram(x, bins, density=True)[0],
+        (np.ones(3, np.float32), np.ones(1, np.float32)),
+    ),
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
     "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),

@@ -46,8 +46,19 @@ def indexed(value: Traced, index: Any) -> Traced:
     """Return the part of a value that an index names."""
     items = expanded(value, index)
     if any(is_array(item) for item in items):
-        return _by_arrays(value, items)
+        return _by_arrays(value, items, parted=is_parted(index))
     return _by_slices(value, items)
+
+
+def is_parted(index: Any) -> bool:
+    """Return True where `...` stands between places: their axes come first, as NumPy has it.
+
+    That is so where it stands for no axis, too.
+    """
+    listed = index if isinstance(index, tuple) else (index,)
+    at = next((number for number, item in enumerate(listed) if item is ...), 0)
+    sides = listed[:at], listed[at + 1 :]
+    return all(any(not isinstance(i, slice) and i is not None for i in side) for side in sides)
 
 
 def expanded(value: Traced, index: Any) -> list[Any]:
@@ -141,7 +152,7 @@ def _is_integer(item: Any) -> bool:
     return item is not None and not isinstance(item, slice) and not is_array(item)
 
 
-def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
+def _by_arrays(value: Traced, items: Sequence[Any], *, parted: bool) -> Traced:
     """NumPy's advanced indexing: integers count as arrays beside arrays."""
     plain = [
         slice(None) if item is not None and not isinstance(item, slice) else item for item in items
@@ -154,7 +165,7 @@ def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
     block = broadcast_shapes(
         "index arrays", [array.shape for array in arrays if isinstance(array, Traced)]
     )
-    is_together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
+    is_together = not parted and chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     first = chosen[0] if is_together else 0
     kept_axes = [axis for axis in range(base.ndim) if axis not in chosen]
     before, after = [a for a in kept_axes if a < first], [a for a in kept_axes if a >= first]

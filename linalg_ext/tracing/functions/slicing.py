@@ -152,8 +152,10 @@ def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
         isinstance(bound, Size) for bound in (index.start, index.stop)
     ):
         places = range(*slice(index.start, index.stop, step).indices(size))
-        if step > 0 or not places:
-            return Part(places.start if places else 0, len(places), step if places else 1)
+        if len(places) < 2:  # no step is taken; bufferization takes one for that of another axis
+            return Part(places.start if places else 0, len(places), 1)
+        if step > 0:
+            return Part(places.start, len(places), step)
         return Part(places[-1], len(places), -step, is_backwards=True)
     if step < 0 and (index.start is not None or index.stop is not None):
         refuse(f"the slice {index} of an axis of size {size}", "slice first, and then [::-1]")

@@ -548,7 +548,8 @@ def histogram(
         raise DTypeError("histogram between edges with weights of bool", hint="cast the weights")
     counts = xp.zeros_like(edges, dtype=dtype).at[place].add(weight)[:-1]
     if density:
-        return counts / xp.diff(edges) / xp.sum(counts), edges
+        widths = cast_to(xp.diff(edges), np.float64)
+        return counts / widths / xp.sum(counts), edges
     return counts, edges
 
 

@@ -20,6 +20,7 @@ from linalg_ext.tracing.functions.indexing import (
     expanded,
     indexed,
     is_array,
+    is_parted,
     is_whole,
     parts_of,
     places_in,
@@ -71,7 +72,7 @@ def _updated(
         return _masked(value, listed, masks[0], combine, values)
     items = expanded(value, index)
     if any(is_array(item) for item in items):
-        return _scattered(value, items, combine, values)
+        return _scattered(value, items, combine, values, parted=is_parted(index))
     parts = parts_of(value, items)
     before = indexed(value, tuple(items))
     new = cast_to(combine(before, _of_rank(values, before.ndim)), value.dtype)
@@ -158,7 +159,12 @@ def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -
 
 
 def _scattered(
-    value: Traced, items: list[Any], combine: Callable[[Any, Any], Any], values: Traced
+    value: Traced,
+    items: list[Any],
+    combine: Callable[[Any, Any], Any],
+    values: Traced,
+    *,
+    parted: bool,
 ) -> Traced:
     """Writes into the part that integer arrays name, beside integers and slices."""
     if any(item is None for item in items):
@@ -172,7 +178,7 @@ def _scattered(
     part = indexed(value, tuple(slices))
     arrays = [items[axis] for axis in chosen]
     block = max(np.ndim(array) for array in arrays)
-    is_together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
+    is_together = not parted and chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     before = sum(axis < chosen[0] for axis in kept_axes) if is_together else 0
     rank = block + len(kept_axes)
     values = _of_rank(values, rank)
