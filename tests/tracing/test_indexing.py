@@ -131,3 +131,16 @@ def test_updates() -> None:
         return a, b, c, d, e, f, g, x
 
     check(update, X, X > 0)
+
+
+@pytest.mark.parametrize("index", [-4, 5, (..., -3), (slice(None), 2)])
+def test_integers_beyond_an_open_axis(index: Any) -> None:
+    """A negative one would be a place before the array."""
+    x = np.arange(6.0).reshape(3, 2)
+    part = lx.jit(lambda x: x[index], dynamic=True)
+    with pytest.raises(IndexError):
+        x[index]
+    with pytest.raises(ShapeError, match=r"index .* of axis"):
+        part(x)
+    wide = np.arange(48.0).reshape(6, 8)
+    np.testing.assert_array_equal(part(wide), wide[index])

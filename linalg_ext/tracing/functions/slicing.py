@@ -67,7 +67,7 @@ def part_of(index: Any, size: AnySize, axis: int) -> Part:
     if isinstance(place, int) and place < 0:
         place = size + place
     call = f"index {index} of axis {axis}, of size {size}"
-    if (isinstance(place, int) and place < 0) or not trace.at_least(size, place + 1, call):
+    if not (trace.at_least(place, 0, call) and trace.at_least(size, place + 1, call)):
         raise ShapeError(f"{call}, is out of bounds")
     return Part(place, 1, is_dropped=True)
 
