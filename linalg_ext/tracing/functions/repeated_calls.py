@@ -8,6 +8,7 @@ kind that follow take a copy of the ops in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -42,12 +43,11 @@ def record_once(
     operands: list[Traced] = []
     if trace is None or trace.known:
         return record(values, options)
-    try:
+    key: Hashable = None
+    with suppress(_Unknown):
         named = [(name, _kind(value, operands)) for name, value in options.items()]
         key = called, _kind(values, operands), *named
-    except _Unknown:
-        return record(values, options)
-    if key not in trace.recorded:
+    if key is None or key not in trace.recorded:
         trace.recorded[key] = None
         return record(values, options)
     if trace.recorded[key] is None:

@@ -221,6 +221,8 @@ def angle(z: Any, deg: Any = False) -> Traced:
 
 def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Traced:
     rows = _variables(m, rowvar)
+    if isinstance(rows.shape[0], int) and not rows.shape[0]:
+        return full((0, 0), 0.0, np.dtype(np.float64))
     if y is not None:
         rows = xp.concatenate([rows, _variables(y, rowvar)], 0)
     dtype = common_dtype("cov", [rows, np.float64(0)])
@@ -230,7 +232,9 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     apart = rows - xp.mean(rows, 1, keepdims=True)
     products = apart @ xp.conjugate(xp.transpose(apart))
     left = count - lost_degrees
-    return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)))
+    freedom = max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)
+    with np.errstate(divide="ignore"):
+        return xp.squeeze(products * np.true_divide(1, freedom))
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:
