@@ -687,12 +687,23 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
         )
         for dim in _dims_without_map(definition, domain, [*group, *inputs])
     ]
+    dims = [dim for dim in definition.dims if dim in domain]
+    return part_of(definition, (*inputs, *outputs), dims, group)
+
+
+def part_of(
+    definition: OpDefinition,
+    operands: Iterable[Operand],
+    dims: Iterable[str],
+    assignments: Iterable[Assignment],
+) -> OpDefinition:
+    """A definition of a part of the work of another, with its attributes."""
     return replace(
         definition,
         cpp_class_name="",  # no op of upstream is meant
-        operands=(*inputs, *outputs, *definition.attributes),
-        dims=tuple(dim for dim in definition.dims if dim in domain),
-        assignments=tuple(group),
+        operands=(*operands, *definition.attributes),
+        dims=tuple(dims),
+        assignments=tuple(assignments),
         implements=(),
         defines=(),
     )

@@ -26,7 +26,14 @@ from linalg_ext.definition.affine import (
     linear_terms,
 )
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
-from linalg_ext.definition.model import Assignment, Operand, OperandKind, Reduction, dims_of
+from linalg_ext.definition.model import (
+    Assignment,
+    Operand,
+    OperandKind,
+    Reduction,
+    dims_of,
+    part_of,
+)
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import (
     Access,
@@ -39,8 +46,9 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import BoundOp, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize
+from linalg_ext.structured.outputs import RuntimeSize, as_operand
 from linalg_ext.structured.payload import build_generic, symbol_size
 from linalg_ext.structured.steps import bound_step, extents_of, operand_values
 
@@ -185,22 +193,14 @@ class _Windows:
         if self.summed and self.scatter.combined is not None:
             reduction = Reduction(self.scatter.combined.function, self.summed)
         definition = self.bound.definition
-        part = replace(
-            definition,
-            cpp_class_name="",
-            operands=(
-                *(_operand(access, OperandKind.INPUT_TENSOR) for access in elements.values()),
-                *(operand for operand in definition.inputs if operand.name in read_whole),
-                _operand(element, OperandKind.OUTPUT_TENSOR),
-                *definition.attributes,
-            ),
-            dims=(*map(str, element.indices), *self.summed),
-            assignments=(Assignment(element, self.scatter.combination(element, new), reduction),),
-            implements=(),
-            defines=(),
-        )
+        operands = [_operand(access, OperandKind.INPUT_TENSOR) for access in elements.values()]
+        operands += [operand for operand in definition.inputs if operand.name in read_whole]
+        operands += [_operand(element, OperandKind.OUTPUT_TENSOR)]
+        assignment = Assignment(element, self.scatter.combination(element, new), reduction)
+        dims = (*map(str, element.indices), *self.summed)
+        part = part_of(definition, operands, dims, [assignment])
         (window,) = build_generic(bound_step(self.bound, part, values)).results
-        return tensor.InsertSliceOp(window, output, *_numbers(geometry)).result
+        return tensor.InsertSliceOp(window, output, *_geometry(geometry)).result
 
     def _read(
         self, access: Access, value: ir.Value, positions: Positions
@@ -237,20 +237,13 @@ def _slice(value: ir.Value, ranges: Sequence[_Range]) -> ir.Value:
     kind = ir.RankedTensorType.get(shape, ir.ShapedType(value.type).element_type)
     if kind == value.type:
         return value
-    return tensor.ExtractSliceOp(kind, value, *_numbers(ranges)).result
+    return tensor.ExtractSliceOp(kind, value, *_geometry(ranges)).result
 
 
-def _numbers(ranges: Sequence[_Range]) -> tuple[Any, ...]:
+def _geometry(ranges: Sequence[_Range]) -> tuple[Any, ...]:
     """Offsets, sizes and steps as the ops of slices hold them."""
-    gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    return (
-        [part.first.value for part in ranges if isinstance(part.first, RuntimeSize)],
-        [],
-        [],
-        [part.first if isinstance(part.first, int) else gap for part in ranges],
-        [part.size for part in ranges],
-        [part.step for part in ranges],
-    )
+    columns = zip(*((as_operand(part.first), part.size, part.step) for part in ranges), strict=True)
+    return mixed_operands(*columns)
 
 
 def _operand(access: Access, kind: OperandKind) -> Operand:

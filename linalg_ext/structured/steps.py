@@ -13,6 +13,7 @@ from linalg_ext.definition.model import (
     Operand,
     OperandKind,
     Reduction,
+    part_of,
     symbols_read,
 )
 from linalg_ext.definition.scalar import Access, Apply, Lookup, ScalarExpr, ScalarOperand
@@ -100,19 +101,10 @@ def computed(
     if reduction is not None and reduction.function is not None:
         summed = reduction.dims
         expr = Apply(reduction.function, (target, expr))
-    part = replace(
-        bound.definition,
-        cpp_class_name="",
-        operands=(
-            *(o for o in bound.definition.inputs if o.name in read),
-            Operand(target.operand, OperandKind.OUTPUT_TENSOR, type_var, shape),
-            *bound.definition.attributes,
-        ),
-        dims=(*dims, *summed),
-        assignments=(Assignment(target, expr, reduction),),
-        implements=(),
-        defines=(),
-    )
+    operands = [operand for operand in bound.definition.inputs if operand.name in read]
+    operands += [Operand(target.operand, OperandKind.OUTPUT_TENSOR, type_var, shape)]
+    assignment = Assignment(target, expr, reduction)
+    part = part_of(bound.definition, operands, (*dims, *summed), [assignment])
     element = bound.types[str(type_var)]
     start = initial_tensor(part, target.operand, list(dims.values()), element, bound.attributes)
     return build_generic(bound_step(bound, part, {**values, target.operand: start})).results[0]

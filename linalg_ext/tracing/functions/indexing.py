@@ -46,19 +46,22 @@ def indexed(value: Traced, index: Any) -> Traced:
     """Return the part of a value that an index names."""
     items = expanded(value, index)
     if any(is_array(item) for item in items):
-        return _by_arrays(value, items, parted=is_parted(index))
+        return _by_arrays(value, items, index)
     return _by_slices(value, items)
 
 
-def is_parted(index: Any) -> bool:
-    """Return True where `...` stands between places: their axes come first, as NumPy has it.
+def block_axis(index: Any, chosen: Sequence[int]) -> int:
+    """Return the axis at which those of index arrays come, in the place of the chosen axes.
 
-    That is so where it stands for no axis, too.
+    They come first where a slice, None or `...` stands between the arrays, as NumPy has it; `...`
+    parts them where it stands for no axis, too.
     """
     listed = index if isinstance(index, tuple) else (index,)
     at = next((number for number, item in enumerate(listed) if item is ...), 0)
     sides = listed[:at], listed[at + 1 :]
-    return all(any(not isinstance(i, slice) and i is not None for i in side) for side in sides)
+    is_parted = all(any(not isinstance(i, slice) and i is not None for i in s) for s in sides)
+    is_one_run = list(chosen) == list(range(chosen[0], chosen[0] + len(chosen)))
+    return chosen[0] if is_one_run and not is_parted else 0
 
 
 def expanded(value: Traced, index: Any) -> list[Any]:
@@ -152,7 +155,7 @@ def _is_integer(item: Any) -> bool:
     return item is not None and not isinstance(item, slice) and not is_array(item)
 
 
-def _by_arrays(value: Traced, items: Sequence[Any], *, parted: bool) -> Traced:
+def _by_arrays(value: Traced, items: Sequence[Any], index: Any) -> Traced:
     """NumPy's advanced indexing: integers count as arrays beside arrays."""
     plain = [
         slice(None) if item is not None and not isinstance(item, slice) else item for item in items
@@ -165,8 +168,7 @@ def _by_arrays(value: Traced, items: Sequence[Any], *, parted: bool) -> Traced:
     block = broadcast_shapes(
         "index arrays", [array.shape for array in arrays if isinstance(array, Traced)]
     )
-    is_together = not parted and chosen == list(range(chosen[0], chosen[0] + len(chosen)))
-    first = chosen[0] if is_together else 0
+    first = block_axis(index, chosen)
     kept_axes = [axis for axis in range(base.ndim) if axis not in chosen]
     before, after = [a for a in kept_axes if a < first], [a for a in kept_axes if a >= first]
     shape: Shape = (

@@ -16,11 +16,11 @@ from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.functions.concatenation import resize
 from linalg_ext.tracing.functions.indexing import (
     along_axis,
+    block_axis,
     by_mode,
     expanded,
     indexed,
     is_array,
-    is_parted,
     is_whole,
     parts_of,
     places_in,
@@ -72,7 +72,7 @@ def _updated(
         return _masked(value, listed, masks[0], combine, values)
     items = expanded(value, index)
     if any(is_array(item) for item in items):
-        return _scattered(value, items, combine, values, parted=is_parted(index))
+        return _scattered(value, items, index, combine, values)
     parts = parts_of(value, items)
     before = indexed(value, tuple(items))
     new = cast_to(combine(before, _of_rank(values, before.ndim)), value.dtype)
@@ -161,10 +161,9 @@ def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -
 def _scattered(
     value: Traced,
     items: list[Any],
+    index: Any,
     combine: Callable[[Any, Any], Any],
     values: Traced,
-    *,
-    parted: bool,
 ) -> Traced:
     """Writes into the part that integer arrays name, beside integers and slices."""
     if any(item is None for item in items):
@@ -178,8 +177,8 @@ def _scattered(
     part = indexed(value, tuple(slices))
     arrays = [items[axis] for axis in chosen]
     block = max(np.ndim(array) for array in arrays)
-    is_together = not parted and chosen == list(range(chosen[0], chosen[0] + len(chosen)))
-    before = sum(axis < chosen[0] for axis in kept_axes) if is_together else 0
+    first = block_axis(index, chosen)
+    before = sum(axis < first for axis in kept_axes)
     rank = block + len(kept_axes)
     values = _of_rank(values, rank)
     values = xp.expand_dims(values, tuple(range(rank - values.ndim)))
