@@ -73,8 +73,8 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with the versions in their heads: see `linalg_ext.dialects.asm`. Ops of TOSA, StableHLO and
-        PyTorch become linalg on tensors.
+        with heads of operands and options: see `linalg_ext.dialects.asm`. Ops of TOSA, StableHLO
+        and PyTorch become linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.

@@ -124,9 +124,7 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that no other user can change or replace; it raises the errors that `open_folder`
-    does.
-    """
+    """Read a file that no other user can change or replace; errors are those of `open_folder`."""
     return _content(*_opened("", _absolute(path), rule, is_file=True))
 
 

@@ -138,9 +138,7 @@ def _is_private(op: Any) -> bool:
 
 
 def _hide_symbols(module: ir.Module) -> None:
-    """Rename the functions that the module defines, make them private, and remove their own C
-    interfaces.
-    """
+    """Rename the module's own functions, make them private, and remove their C interfaces."""
     defined = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
         for op in module.body.operations

@@ -663,9 +663,7 @@ def _reads(assignment: Assignment) -> set[str]:
 
 
 def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition:
-    """The definition of some statements: their operands, and the outputs of others that they
-    read.
-    """
+    """The definition of some statements: their operands, and the other outputs that they read."""
     domain = frozenset().union(*map(domain_of, group))
     expressions = [expr for assignment in group for expr in assignment.value.walk()]
     read = {e.operand for e in expressions if isinstance(e, (Access, Lookup, ScalarOperand))}

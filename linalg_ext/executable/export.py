@@ -90,9 +90,7 @@ def sealed(kernel: Mapping[str, Any]) -> str:
 
 
 def _target_folder(folder: str | PathLike[str]) -> Path:
-    """Return the folder to write to; an ExportError if it is not an exported kernel, and not
-    empty.
-    """
+    """Return the folder to write to, an exported kernel or empty; an ExportError if neither."""
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     path = Path(os.path.abspath(os.path.expanduser(folder)))

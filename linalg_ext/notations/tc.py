@@ -262,9 +262,7 @@ class _Writer:
         return f"{access.operand}({', '.join(map(self._affine, access.indices))})"
 
     def _affine(self, expr: AffineExpr) -> str:
-        """An affine expression, with parentheses around every operand that is not a name or
-        number.
-        """
+        """An affine expression, in parentheses each operand that is neither a name nor a number."""
         if isinstance(expr, AffineBinary):
             lhs, rhs = self._operand(expr.lhs, expr.kind), self._operand(expr.rhs, expr.kind)
             return f"{lhs} {expr.kind.value} {rhs}"

@@ -133,17 +133,13 @@ def _written_out(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
 
 
 def without_own_options(printed: str) -> str:
-    """Return the text that a pass manager printed without the options that `sound` gave to its
-    passes.
-    """
+    """Return a pass manager's printed text without the options that `sound` gave to its passes."""
     own = f"{{anonymous}}::{_PATTERN},{{(anonymous namespace)::{_PATTERN}}}"
     return printed.replace(f"disable-patterns={{{own}}}", "disable-patterns={}")
 
 
 def sound(text: str) -> str:
-    """The text of a pipeline, its cleaning passes without their wrong patterns; others as they
-    are.
-    """
+    """The text of a pipeline, with its cleaning passes without their wrong patterns."""
     return _PASS.sub(_without_faults, text)
 
 

@@ -34,9 +34,7 @@ def fork(*, compiles: bool) -> Child:
 
 
 def prepare() -> None:
-    """Start now, while other things are done, the process that `fork` needs: it then waits for
-    less.
-    """
+    """Start the process that `fork` needs now, in the meantime of other work, to wait less then."""
     _server.prepare()
 
 

@@ -315,9 +315,7 @@ def _matmul_form(definition: OpDefinition, types: tuple[tuple[str, str], ...]) -
 
 
 def _upstream_multiplies(recognized: RecognizedOp) -> bool:
-    """Return whether upstream multiplies operands of these element types: of others its builder
-    dies.
-    """
+    """Return whether upstream multiplies operands of these element types; its builder dies else."""
     if not recognized.is_uniform:
         return False
     values = (*recognized.inputs, *recognized.outputs)

@@ -176,9 +176,7 @@ def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) 
 
 
 def _replace_captured(new: ir.Operation, mapping: Captured) -> None:
-    """Replace the values from outside that the regions use; the operands of the op itself are given
-    apart.
-    """
+    """Replace the values from outside that the regions use, but for the op's own operands."""
     if not mapping:
         return
 
@@ -287,9 +285,7 @@ def check_destination_style(
 
 
 def is_destination_style(op: ir.Operation | ir.OpView) -> bool:
-    """Return whether an op has destinations and keeps the rules: whether `destination_style` takes
-    it.
-    """
+    """Return whether an op has destinations and keeps the rules of `destination_style`."""
     operation = operation_of(op)
     rule = rule_of(operation)
     return rule is not None and not any(broken_rules(operation, rule.inits(operation)))

@@ -94,9 +94,7 @@ def is_used(value: ir.Value) -> bool:
 
 
 def _writes_all(op: ir.Operation, position: int) -> bool:
-    """Return whether the iterations of a structured op are known to reach every element of an
-    operand.
-    """
+    """Return whether a structured op's iterations are known to reach all elements of an operand."""
     maps, sizes = indexing_maps(op), static_sizes(op.operands[position])
     size_of_index = {
         index: size

@@ -62,9 +62,7 @@ class Range(NamedTuple):
 
 
 def range_of(argument: ir.BlockArgument) -> Range | None:
-    """Return the range of an argument; None where it is not an induction variable, or is not
-    known.
-    """
+    """Return the range of an argument; None where it is not a known induction variable."""
     op = argument.owner.owner
     if not isinstance(op, (ir.Operation, ir.OpView)) or op.operation.name not in _RANGES:
         return None

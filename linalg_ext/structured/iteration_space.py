@@ -295,9 +295,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def iterator_types(self) -> tuple[IteratorType, ...]:
-        """One for each loop: the type that a generic has; else those in no map of an init
-        reduce.
-        """
+        """One for each loop: the type that a generic has; else those in no init's map reduce."""
         maps = self.indexing_maps
         return live_maps.iterator_types(self.op, maps, [maps[i] for i in self.init_positions])
 
@@ -394,9 +392,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def has_dynamic_indexing_maps(self) -> bool:
-        """Return whether attributes of the op (strides, a permutation, maps) have a part in its
-        maps.
-        """
+        """Return whether the op's attributes (strides, a permutation, maps) determine its maps."""
         return bool(map_attributes(self.op))
 
     def check_map_attributes(self) -> None:

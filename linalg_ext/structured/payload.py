@@ -725,9 +725,7 @@ def has_index_semantics(op: ir.Operation) -> bool:
 
 
 def reaches_outside_memory(op: ir.Operation) -> bool:
-    """Return whether the payload uses a buffer that is not an operand, whose accesses no map
-    has.
-    """
+    """Return whether the payload uses a buffer that is not an operand, and so is in no map."""
     if op.name in extension_ops.NAMES:
         return False
     reaches = False

@@ -137,9 +137,7 @@ SIZES, DROPPED = "sizes", "dropped_dims"
 
 
 def is_view(type_: ir.Type) -> bool:
-    """Return whether a type is that of a view: a ranked memref whose layout is strides and an
-    offset.
-    """
+    """Return whether a type is a view's: a ranked memref whose layout is strides and an offset."""
     return isinstance(type_, ir.MemRefType) and _is_strided(type_)
 
 

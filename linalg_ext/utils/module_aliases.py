@@ -76,9 +76,7 @@ class AliasFinder(_Loader):
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the real module, and keep the attributes that the import system is about to
-        overwrite.
-        """
+        """Return the real module, and keep the attributes that an import would overwrite."""
         module = import_module(str(spec.origin))
         spec.loader_state = {
             name: getattr(module, name)

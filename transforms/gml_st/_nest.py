@@ -101,9 +101,7 @@ class Nest:
                 argument.replace_all_uses_with(value)
 
     def write(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        """Put the values that the body yields in place, at the insertion point; the values that are
-        carried then.
-        """
+        """Put the values that the body yields in place; return those that the loop carries."""
         results = list(carried)
         view, sets = self.terminator, self.sets
         wholes = [

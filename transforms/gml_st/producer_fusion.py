@@ -212,9 +212,7 @@ class Fusion:
         )
 
     def _shareable(self, producer: ir.Operation, rule: Rule, reads: list[PartRead]) -> Tile | None:
-        """Return the values that the loop yields for outside users; None if they keep the
-        producer.
-        """
+        """Return the values that the loop yields for outside users; None if the producer stays."""
         part = reads[0].part
         if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):
             return None

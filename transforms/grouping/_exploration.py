@@ -358,9 +358,7 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
 
 def neighbours(state: State, group: int) -> list[int]:
-    """The groups that a group reads, that read it, and the nearest that share an operand with
-    it.
-    """
+    """The groups that a group reads or is read by, and the nearest that share an operand."""
     items: dict[int, None] = {}
     inputs = state.inputs(group)
     for value in inputs:

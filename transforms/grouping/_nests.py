@@ -78,9 +78,7 @@ class Members:
         return self._reads[node]
 
     def is_for_free(self, value: Value) -> bool:
-        """Return whether a value is nowhere in memory: one number in every place, made in the
-        group.
-        """
+        """Return whether a value is nowhere in memory: one number everywhere, made in the group."""
         return value.node in self.inside and self.work[value.node].is_constant
 
 
@@ -196,9 +194,7 @@ def _rows_alike(members: Members, before: Nest, nest: Nest) -> bool:
 
 
 def _is_attention(members: Members, nests: Sequence[Nest]) -> bool:
-    """Return whether two contractions stand around exponentials and sums of rows, and nothing
-    before.
-    """
+    """Return whether two contractions stand around exponentials and sums of rows, and no others."""
     products = [
         number for number, nest in enumerate(nests) if members.work[nest.main].kind == CONTRACTION
     ]

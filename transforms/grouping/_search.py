@@ -652,9 +652,7 @@ class Found:
 
     @property
     def is_worth_it(self) -> bool:
-        """Return whether it was measured to be faster, or is clearly so by the model, than no
-        groups.
-        """
+        """Return whether it is faster than no groups, as measured, or clearly by the model."""
         if self.measured:
             return bool(self.plan)
         return self.cost.seconds < (1 - MARGIN) * self.together

@@ -64,9 +64,7 @@ def outermost_loops(function: ir.Operation) -> list[ir.Operation]:
 
 
 def part_of(loop: ir.Operation) -> Part | None:
-    """Return a loop as a function; None where a function cannot take the values that the loop uses
-    from outside.
-    """
+    """Return a loop as a function; None where a function cannot take the outside values it uses."""
     return part_of_ops([loop], dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
 
 

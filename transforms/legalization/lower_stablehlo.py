@@ -187,9 +187,7 @@ def _plain_types(types: Sequence[Any]) -> list[Any]:
 
 
 def _body(block: Any, values: Sequence[Any]) -> list[Any]:
-    """Return the results of a region's block, copied to the insertion point; values are as of
-    `_plain`.
-    """
+    """Return the results of a copy of a region's block here; the values are as of `_plain`."""
     types = [argument.type for argument in block.arguments]
     tensors = [_wrapped(value, type_) for value, type_ in zip(values, types, strict=True)]
     return [_plain(value) for value in inlined(block, tensors)]

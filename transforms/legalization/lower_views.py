@@ -65,9 +65,7 @@ def lower_views(module: ir.Operation) -> Report:
 
 
 class _Emitters:
-    """An emitter for each block: it has the values that were computed before, in the block or
-    around it.
-    """
+    """An emitter for each block: it has the values computed before, in the block or around it."""
 
     def __init__(self) -> None:
         self._of: dict[ir.Block, Emitter] = {}

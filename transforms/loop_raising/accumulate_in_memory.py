@@ -103,9 +103,7 @@ class _Element:
         memref.StoreOp(value, self.buffer, list(self.indices))
 
     def holds(self, value: ir.Value, loop: ir.Operation) -> bool:
-        """Return whether a value was loaded from here, and nothing is written between that and a
-        loop.
-        """
+        """Return whether a value was loaded here, with no write between that and a loop."""
         op = producer(value)
         if op is None or not is_load(op) or op.block != loop.block:
             return False
@@ -247,9 +245,7 @@ def _finish(loop: ir.Operation, elements: Sequence[_Element]) -> None:
 
 
 def _drop_unchanged(loop: ir.Operation) -> None:
-    """Have a loop no longer carry a value that it hands on unchanged: its initial value takes its
-    place.
-    """
+    """Replace a value that a loop carries unchanged by its initial value."""
     lower, upper, step, *inits = loop.operands
     body = loop.regions[0].blocks[0]
     *ops, yielding = [op.operation for op in body.operations]

@@ -131,9 +131,7 @@ class _Body:
         return False
 
     def _changes(self, position: int) -> bool:
-        """Return whether an op that two parts need is one that may give something else the second
-        time.
-        """
+        """Return whether an op that two parts need may have another result the second time."""
         op = self._ops[position]
         if is_pure(op):
             return False

@@ -224,9 +224,7 @@ def _dims(band: Band) -> tuple[str, ...]:
 
 
 def _is_combined(output: _Element) -> bool:
-    """Return whether an iteration combines an element with its former value, by an associative
-    op.
-    """
+    """Return whether an iteration combines an element with its former value associatively."""
     if len(output.ops) != 2 or not is_load(output.ops[0]):
         return False
     load, store = output.ops

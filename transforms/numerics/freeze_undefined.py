@@ -86,9 +86,7 @@ def _may_be_undefined(op: Any) -> bool:
 
 
 def _numbers(constant: Any) -> list[int]:
-    """Return the numbers of a constant; -1, which is not a number of bits, if they are not
-    known.
-    """
+    """Return the numbers of a constant; -1, which is not a number of bits, if not known."""
     value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]

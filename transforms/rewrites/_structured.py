@@ -76,9 +76,7 @@ _NO_TARGETS = frozenset(
 
 
 def may_take_maps(op_name: str) -> bool:
-    """Return whether ops of this name are looked at: structured ones, but those that arrange
-    elements.
-    """
+    """Return whether ops of this name are looked at: structured ones that compute."""
     dialect = op_name.partition(".")[0]
     return holds_maps(op_name) or (dialect == "linalg" and op_name not in _NO_TARGETS)
 

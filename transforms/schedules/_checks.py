@@ -1,6 +1,4 @@
-"""Refusals: requests on which upstream would crash, leave invalid IR, or fail without a
-location.
-"""
+"""Refusals of requests on which upstream would crash, leave invalid IR, or name no location."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Element-wise functions as NumPy defines them, where the functions of scalar expressions differ:
-division that rounds down, powers of integers, shifts, signs, NaN.
-"""
+"""Element-wise functions of NumPy that differ from those of scalar expressions."""
 
 from __future__ import annotations
 
@@ -99,9 +97,7 @@ def fmod(x: Element, y: Element) -> Element:
 
 
 def _safe_divisor(x: Element, y: Element) -> tuple[Element, Element]:
-    """Return whether the divisor is 0 or -1, which a machine's division does not survive, and 1
-    then.
-    """
+    """Return whether the divisor is 0 or -1, which crash a machine's division, and 1 then."""
     is_special = y.equals(0)
     if x.dtype.kind == "i":
         is_special = is_special | y.equals(-1)

@@ -75,9 +75,7 @@ class Trace:
 
     @contextmanager
     def region(self) -> Iterator[None]:
-        """Record the body of a loop or of a branch: values that are made in it are of use in it
-        alone.
-        """
+        """Record the body of a loop or of a branch: its values are of use inside of it alone."""
         self._count += 1
         self.regions.append(self._count)
         try:
@@ -92,9 +90,7 @@ class Trace:
         return size
 
     def agree(self, left: AnySize, right: AnySize, operation: str) -> bool:
-        """Return whether two sizes may be equal; where a call alone tells, it is demanded of the
-        call.
-        """
+        """Return whether two sizes may be equal; a demand on the call where that alone tells."""
         left, right = self.resolved(left), self.resolved(right)
         answer = same(left, right)
         if answer is not None:

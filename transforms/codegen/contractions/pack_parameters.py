@@ -171,9 +171,7 @@ def _reader(
 
 
 def _goes_into_columns(reader: StripReader) -> bool:
-    """Return whether the first axis is the innermost of the result alone, and the others are
-    summed.
-    """
+    """Return whether the result's innermost axis alone is the first, and the others are summed."""
     c, (first, *summed) = reader.contraction.c, reader.dims
     lone = [dim for dim in reader.own if dim not in reader.dims and dim not in c]
     return (

@@ -60,9 +60,7 @@ def view_windows(module: ir.Operation) -> Report:
 
 
 def _slides(op: Any) -> bool:
-    """Return whether a generic on buffers has an input whose index is not a loop, or a loop
-    twice.
-    """
+    """Return whether a generic on buffers has an index that is not a loop, or a loop twice."""
     if op.name != "linalg.generic" or len(op.results):
         return False
     inputs, _ = split_operands(op)

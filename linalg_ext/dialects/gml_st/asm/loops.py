@@ -190,9 +190,7 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
 
 
 def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
-    """Read the text after the body of a loop, from the offset of its brace; return the end
-    offset.
-    """
+    """Read the text after a loop's body, from the offset of its brace; return the end offset."""
     reader = Reader(reading.source, end + 1)
     attributes = reading.attributes(reader)
     after = reader.position if attributes else end + 1

@@ -160,9 +160,7 @@ def _read_operands(op: ir.Operation) -> list[ir.Value]:
 
 
 def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
-    """Return whether a value is an argument of a block, or of one inside it, or made in one of
-    these.
-    """
+    """Return whether a value is an argument of a block or of one inside it, or made in one."""
     return is_inside(_home(value), block)
 
 

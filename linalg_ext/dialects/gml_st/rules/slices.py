@@ -1,6 +1,4 @@
-"""Slices of tensors, and their intersections with parts: `extract_slice`, `insert_slice` and
-`pad`.
-"""
+"""Slices of tensors, and their intersections with parts: extract_slice, insert_slice and pad."""
 
 from __future__ import annotations
 
@@ -74,9 +72,7 @@ class ExtractSliceRule(_SliceRule):
 
 
 class InsertSliceRule(_SliceRule):
-    """A part of the result is that of the destination, with its intersection with the source put
-    in.
-    """
+    """A part of the destination, with the intersection with the source put in."""
 
     def __init__(self, op: ir.Operation) -> None:
         super().__init__(op, 2, op.operands[0])
