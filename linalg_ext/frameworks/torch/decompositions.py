@@ -12,19 +12,26 @@ from linalg_ext.frameworks.torch import (
     convolutions,
     elementwise,
     fft,
+    grouped_products,
     indexing,
     recurrent,
     reductions,
 )
 
 
-@functools.cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """Return the decompositions that torch-mlir asks for, and those of ops that it cannot lower."""
+    # A package may register its ops at any time.
+    return {**_known(), **grouped_products.decompositions()}
+
+
+@functools.cache
+def _known() -> Mapping[Any, Callable[..., Any]]:
     aten, prims = torch().ops.aten, torch().ops.prims
     own: dict[Any, Callable[..., Any]] = {
         aten.convolution.default: convolutions.convolution,
         aten.clamp.default: elementwise.clamp,
+        aten.gelu.default: elementwise.gelu,
         aten.hardsigmoid.default: elementwise.hardsigmoid,
         aten.hardtanh.default: elementwise.hardtanh,
         aten.maximum.default: functools.partial(elementwise.extremum, "gt"),
@@ -62,6 +69,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.median.dim: reductions.median,
         aten.median.default: reductions.median_of_all,
         aten.dist.default: reductions.distance,
+        aten.histc.default: reductions.histogram,
         aten.linalg_norm.default: reductions.norm,
         aten.linalg_norm.ord_str: reductions.norm,
         aten.var.correction: reductions.variance,
@@ -77,6 +85,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.index_put.default: indexing.index_put,
         aten.roll.default: indexing.roll,
         aten.sort.stable: indexing.sort,
+        aten.topk.default: indexing.top_k,
         aten._fft_c2c.default: fft.normalized(fft.of_complex, "forward"),
         aten._fft_r2c.default: fft.normalized(fft.of_real, "onesided"),
         aten._fft_c2r.default: fft.normalized(fft.to_real, "last_dim_size"),

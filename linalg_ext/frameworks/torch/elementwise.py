@@ -34,6 +34,15 @@ def hardsigmoid(x: Any) -> Any:
     return clamp(x + 3, 0, 6) / 6
 
 
+def gelu(x: Any, *, approximate: str = "none") -> Any:
+    """`aten.gelu` by a hyperbolic tangent: torch-mlir's own way has 0.79772 for sqrt(2 / pi)."""
+    if approximate == "none":
+        return NotImplemented
+    wide = x.to(torch().promote_types(x.dtype, torch().float32))
+    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+    return (0.5 * wide * (1 + torch().tanh(inner))).to(x.dtype)
+
+
 def converted(x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """`aten._to_copy`: floats as bytes, and real numbers as complex ones.
 

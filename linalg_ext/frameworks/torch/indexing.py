@@ -40,6 +40,11 @@ def roll(x: Any, shifts: Any, dims: Sequence[int] = ()) -> Any:
     return NotImplemented if dims else x.reshape(-1).roll(shifts, 0).reshape(x.shape)
 
 
+def top_k(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """`aten.topk`, sorted where any order is right: torch-mlir knows no other."""
+    return NotImplemented if sorted else torch().topk(x, k, dim, largest, True)
+
+
 def sort(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
     """Sort, by the stable sort of `aten.sort.default`."""
     return torch().ops.aten.sort.default(x, dim, descending)

@@ -72,6 +72,21 @@ def median_of_all(x: Any) -> Any:
     return median(x.reshape(-1), 0)[0]
 
 
+def histogram(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """`aten.histc`: how many elements are in each of the bins, the last of which is closed."""
+    x = x.reshape(-1)
+    low, high = (torch().full_like(x[:1], bound) for bound in (min, max))
+    if min == max:
+        low, high = x.amin(0, keepdim=True), x.amax(0, keepdim=True)
+        # A range without a length becomes one of two.
+        is_point = low == high
+        low, high = torch().where(is_point, low - 1, low), torch().where(is_point, high + 1, high)
+    is_inside = (x >= low) & (x <= high)
+    position = torch().where(is_inside, (x - low) / (high - low) * bins, 0)
+    index = position.to(torch().int64).clamp(max=bins - 1)
+    return x.new_zeros(bins).index_add(0, index, is_inside.to(x.dtype))
+
+
 def norm(
     x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:

@@ -72,3 +72,26 @@ def test_norms_of_groups(dtype: Any) -> None:
     check(lambda x: norm(x, 3), x, rtol=1e-5)
     check(lambda x, w: norm(x, 2, w), x, weight, rtol=1e-5)
     check(lambda x, w, b: norm(x[..., 0], 6, w, b, eps=0.1), x, weight, bias, rtol=1e-5)
+
+
+def test_counts_of_bins() -> None:
+    x = torch.tensor([0.0, 0.1, 0.5, 1.0, 1.0, 2.0, -1.0, 0.999])
+    check(lambda x: (x.histc(4, 0, 1), x.histc(bins=3), x.histc(2, -1, -1)), x)
+    check(lambda x: x.histc(5), torch.ones(7))
+    check(lambda x: x.double().histc(7, 0, 7), torch.arange(20).reshape(4, 5) % 8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_tanh_form_of_gelu(dtype: Any) -> None:
+    x = torch.linspace(-6, 6, 101).to(dtype)
+    wanted = torch.nn.functional.gelu(x.double(), approximate="tanh")
+    found = lx.from_torch(lambda x: torch.nn.functional.gelu(x, approximate="tanh"), (x,))(x)
+    epsilon = torch.finfo(dtype).eps
+    torch.testing.assert_close(found.double(), wanted, rtol=2 * epsilon, atol=4 * epsilon)
+
+
+def test_the_largest_in_any_order() -> None:
+    x = torch.randn(3, 10)
+    values, places = lx.from_torch(lambda x: x.topk(4, sorted=False), (x,))(x)
+    assert torch.equal(values.sort(descending=True)[0], x.topk(4)[0])
+    assert torch.equal(x.gather(1, places), values)
