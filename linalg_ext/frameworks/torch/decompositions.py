@@ -41,6 +41,10 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
         aten.as_strided.default: indexing.as_strided,
+        aten.block_diag.default: indexing.block_diagonal,
+        aten.diagonal_scatter.default: indexing.diagonal_scatter,
+        aten.as_strided_scatter.default: indexing.as_strided_scatter,
+        aten.empty_strided.default: indexing.empty_strided,
         aten.abs.default: elementwise.absolute,
         aten._to_copy.default: elementwise.converted,
         aten.rrelu.default: elementwise.rrelu,
@@ -53,6 +57,8 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten.fmax.default: functools.partial(elementwise.number_of_two, "ge"),
         aten.fmin.default: functools.partial(elementwise.number_of_two, "le"),
         aten.neg.default: elementwise.negated,
+        aten.remainder.Scalar_Tensor: elementwise.remainder_of_number,
+        aten.rsub.Scalar: elementwise.reverse_difference,
         aten.div.Tensor_mode: elementwise.quotient,
         aten.pow.Tensor_Scalar: elementwise.power_of_number,
         aten.pow.Tensor_Tensor: elementwise.power,
@@ -62,6 +68,10 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten.__lshift__.Tensor: torch().bitwise_left_shift,
         aten.__rshift__.Tensor: torch().bitwise_right_shift,
         aten.mean.dim: elementwise.mean,
+        aten.adaptive_max_pool2d.default: reductions.adaptive_maxima,
+        aten.adaptive_max_pool3d.default: reductions.adaptive_maxima,
+        aten.amax.default: reductions.of_scalar,
+        aten.amin.default: reductions.of_scalar,
         aten.argmax.default: functools.partial(reductions.place, "amax"),
         aten.argmin.default: functools.partial(reductions.place, "amin"),
         aten.max.dim: functools.partial(reductions.extremum, "amax"),
@@ -103,6 +113,7 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
+    own |= {op: functools.partial(indexing.from_the_first, op) for op in _scatters()}
     ours = {**own, **recurrent.decompositions()}
     table = {**decomposition_table(), **_by_pytorch(), **ours}
     return table | {op: _first_of(way, table.get(op)) for op, way in elementwise.ops().items()}
@@ -128,14 +139,21 @@ _TRANSFORMS = [
 ]
 
 _WRITTEN_BY_PYTORCH = (
-    *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift"),
+    *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift", "aminmax", "istft"),
+    *("narrow_copy", "permute_copy", "stft", "unbind_copy", "view_copy"),
     *_TRANSFORMS,
 )
 """Ops that torch-mlir lacks, and PyTorch decomposes."""
 
 
+def _scatters() -> tuple[Any, ...]:
+    aten = torch().ops.aten
+    plain = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
+    return *plain, aten.scatter_reduce.two
+
+
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:
     packets = [getattr(torch().ops.aten, name) for name in _WRITTEN_BY_PYTORCH]
-    table = torch()._decomp.decomposition_table
+    table = {**torch()._decomp.core_aten_decompositions(), **torch()._decomp.decomposition_table}
     overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
     return {overload: table[overload] for overload in overloads if overload in table}

@@ -165,6 +165,16 @@ def number_of_two(comparison: str, x: Any, y: Any) -> Any:
     return torch().where(is_first, x, y)
 
 
+def reverse_difference(x: Any, other: Any, alpha: Any = 1) -> Any:
+    """`aten.rsub.Scalar`: torch-mlir's importer rounds a number that is the first operand to f32."""
+    return torch().neg(x if alpha == 1 else x * alpha) + other
+
+
+def remainder_of_number(number: Any, x: Any) -> Any:
+    """`aten.remainder.Scalar_Tensor`, by that of two tensors."""
+    return torch().remainder(torch().full_like(x, number, dtype=torch().result_type(x, number)), x)
+
+
 def negated(x: Any) -> Any:
     """Return the negative of integers; the least integer stays itself."""
     return x * -1 if _is_whole(x) else NotImplemented
@@ -344,7 +354,11 @@ def _conjugate(x: Any) -> Any:
 
 
 def _angle(x: Any) -> Any:
-    return torch().atan2(x.imag, x.real) if _is_complex(x) else NotImplemented
+    if _is_complex(x):
+        return torch().atan2(x.imag, x.real)
+    # A NaN is its own angle.
+    angle = torch().where(x < 0, math.pi, 0.0)
+    return torch().where(x != x, x, angle).to(torch().result_type(x, 1.0))
 
 
 def _exponential(x: Any) -> Any:
