@@ -166,7 +166,7 @@ def number_of_two(comparison: str, x: Any, y: Any) -> Any:
 
 
 def reverse_difference(x: Any, other: Any, alpha: Any = 1) -> Any:
-    """`aten.rsub.Scalar`: torch-mlir's importer rounds a number that is the first operand to f32."""
+    """`aten.rsub.Scalar`: torch-mlir's importer rounds a number in the first place to f32."""
     return torch().neg(x if alpha == 1 else x * alpha) + other
 
 
