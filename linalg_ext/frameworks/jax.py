@@ -99,10 +99,13 @@ def from_jax(
         if isinstance(error, LinalgExtError):
             raise
         first = str(error).strip().partition("\n")[0]
+        hint = _HINTS.get(type(error).__name__, "mend the error of jax.jit(fn).lower(...), too")
+        if not (specs or keywords):
+            hint = "give examples of the arguments, or their shapes: lx.from_jax(fn, x, y)"
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
             where=line_of_error(error, [package]) or caller_location(),
-            hint=_HINTS.get(type(error).__name__, "mend the error of jax.jit(fn).lower(...), too"),
+            hint=hint,
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)

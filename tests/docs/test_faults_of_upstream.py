@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.dialects import torch
 from linalg_ext.ir.context import new_context
+from linalg_ext.transforms.legalization.legalize_exported import TORCH
 from resources import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "faults_of_upstream.md"
@@ -154,11 +156,23 @@ FAULTS = {
         }""",
         lambda text: "vector.scan" in text,
     ),
+    "GELU by tanh": Fault(
+        TORCH,
+        """
+        func.func @f(%a: !torch.vtensor<[4],f64>) -> !torch.vtensor<[4],f64> {
+          %t = torch.constant.str "tanh"
+          %r = torch.aten.gelu %a, %t
+            : !torch.vtensor<[4],f64>, !torch.str -> !torch.vtensor<[4],f64>
+          return %r : !torch.vtensor<[4],f64>
+        }""",
+        lambda text: "0.797724" in text,
+    ),
 }
 
 
 def outcome(fault: Fault) -> str:
     """The module that upstream's passes make, or upstream's message."""
+    torch.make_known()
     with new_context():
         try:
             module = ir.Module.parse(fault.module)

@@ -92,7 +92,7 @@ def jobs(day: int) -> list[Job]:
         suite("einsum", 10, "tests/compiler/einsum"),
         Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
         Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),
-        Job("samples", ("-m", "torch_ops"), 25),
+        Job("samples", ("-m", "torch_ops", "--dtype", "float64"), 25),
         # Who reads what nobody wrote reads NaN.
         replace(suite("poisoned", 45, "tests"), variables={"LINALG_EXT_POISON": "1"}),
         Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),

@@ -23,6 +23,9 @@ import linalg_ext as lx
 from linalg_ext.errors import LinalgExtError
 
 _UNDEFINED = ("empty", "new_empty", "jiterator", "resize", "to_sparse", "sparse", "as_strided_")
+_TOLERANCES = {16: 2e-2, 32: 1e-5, 64: 1e-11}
+"""By the bits of a float. Those of f64 show a constant of a few digits."""
+
 _RIGHT, _REFUSED, _WRONG = "right", "refused", "wrong"
 
 
@@ -54,8 +57,8 @@ def _outcome(call: Any, tensors: Sequence[Any], wanted: Any) -> tuple[str, str]:
     except LinalgExtError as error:
         return _REFUSED, error.what
     shapes = [tuple(tensor.shape) for tensor in tensors]
-    is_narrow = any(tensor.dtype.itemsize == 2 for tensor in tensors)
-    tolerance = 2e-2 if is_narrow else 1e-5
+    floats = {t.dtype for t in tensors if t.is_floating_point() or t.is_complex()}
+    tolerance = max((_TOLERANCES[torch.finfo(dtype).bits] for dtype in floats), default=1e-11)
     try:
         torch.testing.assert_close(
             pytree.tree_leaves(found),

@@ -12,19 +12,26 @@ from linalg_ext.frameworks.torch import (
     convolutions,
     elementwise,
     fft,
+    grouped_products,
     indexing,
     recurrent,
     reductions,
 )
 
 
-@functools.cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """Return the decompositions that torch-mlir asks for, and those of ops that it cannot lower."""
+    # A package may register its ops at any time.
+    return {**_known(), **grouped_products.decompositions()}
+
+
+@functools.cache
+def _known() -> Mapping[Any, Callable[..., Any]]:
     aten, prims = torch().ops.aten, torch().ops.prims
     own: dict[Any, Callable[..., Any]] = {
         aten.convolution.default: convolutions.convolution,
         aten.clamp.default: elementwise.clamp,
+        aten.gelu.default: elementwise.gelu,
         aten.hardsigmoid.default: elementwise.hardsigmoid,
         aten.hardtanh.default: elementwise.hardtanh,
         aten.maximum.default: functools.partial(elementwise.extremum, "gt"),
@@ -34,6 +41,10 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
         aten.as_strided.default: indexing.as_strided,
+        aten.block_diag.default: indexing.block_diagonal,
+        aten.diagonal_scatter.default: indexing.diagonal_scatter,
+        aten.as_strided_scatter.default: indexing.as_strided_scatter,
+        aten.empty_strided.default: indexing.empty_strided,
         aten.abs.default: elementwise.absolute,
         aten._to_copy.default: elementwise.converted,
         aten.rrelu.default: elementwise.rrelu,
@@ -46,6 +57,8 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.fmax.default: functools.partial(elementwise.number_of_two, "ge"),
         aten.fmin.default: functools.partial(elementwise.number_of_two, "le"),
         aten.neg.default: elementwise.negated,
+        aten.remainder.Scalar_Tensor: elementwise.remainder_of_number,
+        aten.rsub.Scalar: elementwise.reverse_difference,
         aten.div.Tensor_mode: elementwise.quotient,
         aten.pow.Tensor_Scalar: elementwise.power_of_number,
         aten.pow.Tensor_Tensor: elementwise.power,
@@ -55,6 +68,10 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.__lshift__.Tensor: torch().bitwise_left_shift,
         aten.__rshift__.Tensor: torch().bitwise_right_shift,
         aten.mean.dim: elementwise.mean,
+        aten.adaptive_max_pool2d.default: reductions.adaptive_maxima,
+        aten.adaptive_max_pool3d.default: reductions.adaptive_maxima,
+        aten.amax.default: reductions.of_scalar,
+        aten.amin.default: reductions.of_scalar,
         aten.argmax.default: functools.partial(reductions.place, "amax"),
         aten.argmin.default: functools.partial(reductions.place, "amin"),
         aten.max.dim: functools.partial(reductions.extremum, "amax"),
@@ -62,6 +79,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.median.dim: reductions.median,
         aten.median.default: reductions.median_of_all,
         aten.dist.default: reductions.distance,
+        aten.histc.default: reductions.histogram,
         aten.linalg_norm.default: reductions.norm,
         aten.linalg_norm.ord_str: reductions.norm,
         aten.var.correction: reductions.variance,
@@ -77,6 +95,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.index_put.default: indexing.index_put,
         aten.roll.default: indexing.roll,
         aten.sort.stable: indexing.sort,
+        aten.topk.default: indexing.top_k,
         aten._fft_c2c.default: fft.normalized(fft.of_complex, "forward"),
         aten._fft_r2c.default: fft.normalized(fft.of_real, "onesided"),
         aten._fft_c2r.default: fft.normalized(fft.to_real, "last_dim_size"),
@@ -94,6 +113,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
+    own |= {op: functools.partial(indexing.from_the_first, op) for op in _scatters()}
     ours = {**own, **recurrent.decompositions()}
     table = {**decomposition_table(), **_by_pytorch(), **ours}
     return table | {op: _first_of(way, table.get(op)) for op, way in elementwise.ops().items()}
@@ -119,14 +139,21 @@ _TRANSFORMS = [
 ]
 
 _WRITTEN_BY_PYTORCH = (
-    *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift"),
+    *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift", "aminmax", "istft"),
+    *("narrow_copy", "permute_copy", "stft", "unbind_copy", "view_copy"),
     *_TRANSFORMS,
 )
 """Ops that torch-mlir lacks, and PyTorch decomposes."""
 
 
+def _scatters() -> tuple[Any, ...]:
+    aten = torch().ops.aten
+    plain = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
+    return *plain, aten.scatter_reduce.two
+
+
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:
     packets = [getattr(torch().ops.aten, name) for name in _WRITTEN_BY_PYTORCH]
-    table = torch()._decomp.decomposition_table
+    table = {**torch()._decomp.core_aten_decompositions(), **torch()._decomp.decomposition_table}
     overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
     return {overload: table[overload] for overload in overloads if overload in table}

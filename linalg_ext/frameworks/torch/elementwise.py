@@ -34,6 +34,15 @@ def hardsigmoid(x: Any) -> Any:
     return clamp(x + 3, 0, 6) / 6
 
 
+def gelu(x: Any, *, approximate: str = "none") -> Any:
+    """`aten.gelu` by a hyperbolic tangent: torch-mlir's own way has 0.79772 for sqrt(2 / pi)."""
+    if approximate == "none":
+        return NotImplemented
+    wide = x.to(torch().promote_types(x.dtype, torch().float32))
+    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+    return (0.5 * wide * (1 + torch().tanh(inner))).to(x.dtype)
+
+
 def converted(x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """`aten._to_copy`: floats as bytes, and real numbers as complex ones.
 
@@ -154,6 +163,16 @@ def number_of_two(comparison: str, x: Any, y: Any) -> Any:
     if y.is_floating_point():
         is_first = is_first | (y != y)
     return torch().where(is_first, x, y)
+
+
+def reverse_difference(x: Any, other: Any, alpha: Any = 1) -> Any:
+    """`aten.rsub.Scalar`: torch-mlir's importer rounds a number in the first place to f32."""
+    return torch().neg(x if alpha == 1 else x * alpha) + other
+
+
+def remainder_of_number(number: Any, x: Any) -> Any:
+    """`aten.remainder.Scalar_Tensor`, by that of two tensors."""
+    return torch().remainder(torch().full_like(x, number, dtype=torch().result_type(x, number)), x)
 
 
 def negated(x: Any) -> Any:
@@ -335,7 +354,11 @@ def _conjugate(x: Any) -> Any:
 
 
 def _angle(x: Any) -> Any:
-    return torch().atan2(x.imag, x.real) if _is_complex(x) else NotImplemented
+    if _is_complex(x):
+        return torch().atan2(x.imag, x.real)
+    # A NaN is its own angle.
+    angle = torch().where(x < 0, math.pi, 0.0)
+    return torch().where(x != x, x, angle).to(torch().result_type(x, 1.0))
 
 
 def _exponential(x: Any) -> Any:

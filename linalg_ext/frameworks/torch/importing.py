@@ -3,9 +3,9 @@
 The passes run in the parser process, whose crash is an error here. Every op of the module has the
 name of its node in its location, so that an error about the op, in any pass, names that node.
 
-Recurrent layers become calls of functions in linalg before torch-mlir's passes. Views with several
-open sizes become MLIR's own reshapes: torch-mlir takes all but one of the open sizes that it cannot
-identify for 1. The symbols of PyTorch's tracing identify them.
+Recurrent layers and grouped products become calls of functions in linalg before torch-mlir's
+passes. Views with several open sizes become MLIR's own reshapes: torch-mlir takes all but one of
+the open sizes that it cannot identify for 1. The symbols of PyTorch's tracing identify them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from linalg_ext.executable.libraries import in_force
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.recurrent_cells import CELLS
 from linalg_ext.frameworks.requirements import torch, torch_importer
-from linalg_ext.frameworks.torch import graphs
+from linalg_ext.frameworks.torch import graphs, grouped_products
 from linalg_ext.frameworks.torch.graphs import Refused
 from linalg_ext.frameworks.torch.recurrent import BACKWARD, GRADIENT, NAMESPACE
 from linalg_ext.frameworks.torch_dialect import (
@@ -60,7 +60,7 @@ def imported(module: Any) -> Module:
     _refuse_wrong_results(module.graph)
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
-    write_traced(raw.ir, _layer)
+    write_traced(raw.ir, _own_op)
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
@@ -205,9 +205,11 @@ def _refuse_wrong_results(graph: Any) -> None:
 _PREFIX = f"torch.{NAMESPACE}."
 
 
-def _layer(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
-    """Return the name of an op of a recurrent layer, and the function that computes it."""
+def _own_op(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
+    """Return the name of an op of ours, and the function that computes it."""
     name = ir.StringAttr(op.attributes["name"]).value
+    if grouped := grouped_products.TRACED.get(name.removeprefix(_PREFIX)):
+        return name, grouped
     base = name.removeprefix(_PREFIX).removesuffix(BACKWARD)
     cell = CELLS.get(base.removesuffix(GRADIENT))
     if cell is None or not name.startswith(_PREFIX):

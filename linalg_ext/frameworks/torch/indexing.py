@@ -19,8 +19,12 @@ def masked_select(x: Any, mask: Any) -> Any:
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """`x[..., mask] = values`, one value for all elements of the mask, which may be empty.
 
-    torch-mlir scatters the values to the elements of the mask, which must be one at least.
+    torch-mlir scatters the values to the elements of the mask, which must be one at least. Of
+    indices it knows those of 64 bits.
     """
+    wide = [i.to(torch().int64) if i is not None and _is_narrow(i) else i for i in indices]
+    if any(new is not old for new, old in zip(wide, indices, strict=True)):
+        return torch().ops.aten.index_put(x, wide, values, accumulate)
     indexed = [(axis, index) for axis, index in enumerate(indices) if index is not None]
     (axis, mask), *more_indices = indexed
     if more_indices or mask.dtype != torch().bool:
@@ -35,14 +39,83 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     return torch().where(mask, x + values if accumulate else values.to(x.dtype), x)
 
 
+def _is_narrow(index: Any) -> bool:
+    return index.dtype in (torch().int8, torch().int16, torch().int32)
+
+
 def roll(x: Any, shifts: Any, dims: Sequence[int] = ()) -> Any:
     """Roll all elements in row-major order; torch-mlir lowers rolls along axes."""
     return NotImplemented if dims else x.reshape(-1).roll(shifts, 0).reshape(x.shape)
 
 
+def top_k(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """`aten.topk`, sorted where any order is right: torch-mlir knows no other."""
+    return NotImplemented if sorted else torch().topk(x, k, dim, largest, True)
+
+
 def sort(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
     """Sort, by the stable sort of `aten.sort.default`."""
     return torch().ops.aten.sort.default(x, dim, descending)
+
+
+def block_diagonal(tensors: Sequence[Any]) -> Any:
+    """`aten.block_diag`: each matrix between zeros."""
+    blocks = [tensor.reshape(1, -1) if tensor.ndim < 2 else tensor for tensor in tensors]
+    width, before, rows = sum(block.shape[1] for block in blocks), 0, []
+    for block in blocks:
+        after = width - before - block.shape[1]
+        rows.append(torch().nn.functional.pad(block, (before, after)))
+        before += block.shape[1]
+    return torch().cat(rows)
+
+
+def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """Return `x` with another diagonal, by the offset of each of its elements in a matrix."""
+    matrix = x.movedim((dim1, dim2), (0, 1))
+    rows, columns = matrix.shape[:2]
+    first = max(-offset, 0), max(offset, 0)
+    places = torch().arange(src.shape[-1]) * (columns + 1) + first[0] * columns + first[1]
+    flat = matrix.flatten(0, 1).index_put((places,), src.movedim(-1, 0))
+    return flat.unflatten(0, (rows, columns)).movedim((0, 1), (dim1, dim2))
+
+
+def from_the_first(op: Any, x: Any, dim: int, *operands: Any, **keywords: Any) -> Any:
+    """Apply an op along an axis counted from the first: torch-mlir dies of a negative one."""
+    return op(x, dim + x.ndim, *operands, **keywords) if dim < 0 else NotImplemented
+
+
+def as_strided_scatter(
+    x: Any,
+    src: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """Return `x` with other elements at some offsets, by the offset of each of them."""
+    numbers = [*x.shape, *size, *stride, storage_offset or 0]
+    if not all(isinstance(number, int) for number in numbers) or not x.is_contiguous():
+        return NotImplemented
+    places = torch().full([1] * len(size), storage_offset or 0)
+    for axis, (count, step) in enumerate(zip(size, stride, strict=True)):
+        shape = [1] * len(size)
+        shape[axis] = count
+        places = places + step * torch().arange(count).reshape(shape)
+    flat = x.reshape(-1).index_put((places.expand(size).reshape(-1),), src.reshape(-1))
+    return flat.reshape(x.shape)
+
+
+def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Any) -> Any:
+    """Return new memory whose axes are in another order; torch-mlir knows row-major order alone."""
+    if not all(isinstance(number, int) for number in (*size, *stride)):
+        return NotImplemented
+    order = sorted(range(len(size)), key=lambda axis: -stride[axis])
+    if order == list(range(len(size))):
+        return NotImplemented
+    return (
+        torch()
+        .empty([size[axis] for axis in order], **options)
+        .permute([order.index(axis) for axis in range(len(size))])
+    )
 
 
 def as_strided(

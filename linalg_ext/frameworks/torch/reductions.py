@@ -51,6 +51,42 @@ def _indices(x: Any, dim: int) -> Any:
     return torch().arange(x.shape[dim], device=x.device).reshape(shape)
 
 
+def of_scalar(x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Any:
+    """`aten.amax`, or `amin`, of a scalar; torch-mlir lowers that of others."""
+    return NotImplemented if x.ndim else x.clone()
+
+
+def adaptive_maxima(x: Any, sizes: Sequence[int]) -> Any:
+    """`aten.adaptive_max_pool2d` and `3d` of windows of several lengths, and the indices.
+
+    A shorter window repeats its last element.
+    """
+    last = x.shape[x.ndim - len(sizes) :]
+    pairs = list(zip(last, sizes, strict=True))
+    if not all(isinstance(size, int) for size in last) or all(a % b == 0 for a, b in pairs):
+        return NotImplemented
+    windows, places = x, torch().zeros([1] * (2 * len(sizes)), dtype=torch().int64)
+    for axis, (size, count) in enumerate(pairs):
+        bounds = torch().arange(count + 1) * size
+        starts, ends = bounds[:-1] // count, (bounds[1:] + count - 1) // count
+        longest = max(
+            -(-(step + 1) * size // count) - step * size // count for step in range(count)
+        )
+        steps = starts.unsqueeze(1) + torch().arange(longest)
+        table = torch().minimum(steps, ends.unsqueeze(1) - 1)
+        at = x.ndim - len(sizes) + 2 * axis
+        windows = windows.index_select(at, table.reshape(-1)).unflatten(at, (count, longest))
+        shape = [1] * (2 * len(sizes))
+        shape[2 * axis : 2 * axis + 2] = count, longest
+        places = places * size + table.reshape(shape)
+    order = [*range(0, 2 * len(sizes), 2), *range(1, 2 * len(sizes), 2)]
+    first = x.ndim - len(sizes)
+    windows = windows.permute([*range(first), *(first + axis for axis in order)]).flatten(x.ndim)
+    values, chosen = windows.max(-1)
+    places = places.permute(order).flatten(len(sizes)).expand(windows.shape)
+    return values, places.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
+
+
 def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the lower of the two middle elements, and its index."""
     if x.ndim == 0:
@@ -70,6 +106,21 @@ def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
 def median_of_all(x: Any) -> Any:
     """Return the median of all elements."""
     return median(x.reshape(-1), 0)[0]
+
+
+def histogram(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """`aten.histc`: how many elements are in each of the bins, the last of which is closed."""
+    x = x.reshape(-1)
+    low, high = (torch().full_like(x[:1], bound) for bound in (min, max))
+    if min == max:
+        low, high = x.amin(0, keepdim=True), x.amax(0, keepdim=True)
+        # A range without a length becomes one of two.
+        is_point = low == high
+        low, high = torch().where(is_point, low - 1, low), torch().where(is_point, high + 1, high)
+    is_inside = (x >= low) & (x <= high)
+    position = torch().where(is_inside, (x - low) / (high - low) * bins, 0)
+    index = position.to(torch().int64).clamp(max=bins - 1)
+    return x.new_zeros(bins).index_add(0, index, is_inside.to(x.dtype))
 
 
 def norm(

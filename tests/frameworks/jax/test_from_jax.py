@@ -102,6 +102,8 @@ def test_what_does_not_come_through_names_its_line() -> None:
 
 
 def test_what_jax_itself_refuses() -> None:
+    with pytest.raises(errors.ModelError, match=r"give examples of the arguments.*from_jax\(fn, x"):
+        lx.from_jax(lambda x: x + 1)
     with pytest.raises(errors.ModelError, match=r"JAX cannot trace .*: TypeError.*\n.*dot\(x, x\["):
         lx.from_jax(lambda x: jnp.dot(x, x[:2]), np.ones(3, np.float32))
     with pytest.raises(errors.ModelError, match=r"(?s)-x.*choose by jnp\.where"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def test_a_second_process_loads_neither_importer_nor_compiler(folder: Path) -> N
     paths = f"{REPOSITORY}:{REPOSITORY / 'tests' / 'support'}"
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM.format(family=family)],
-        env={"PYTHONPATH": paths, "LINALG_EXT_CACHE_DIR": str(folder), "PATH": ""},
+        env={**os.environ, "PYTHONPATH": paths, "LINALG_EXT_CACHE_DIR": str(folder), "PATH": ""},
         capture_output=True,
         text=True,
         check=False,

@@ -130,6 +130,9 @@ def _separate(op: Any, product: Any) -> str | None:
         return "the elements are not f32 or f64"
     if all(not factor.ops or _is_converted(op, factor) for factor in factors):
         return _CONVERTED
+    read = {loop for factor in factors for loop in factor.loops}
+    if len(read.union(_loops([maps_of(op)[-1]]) or ())) < loops:
+        return "a dimension is in neither factor"
     with op.location, ir.InsertionPoint(op):
         inputs = [_computed(op, factor, sizes) for factor in factors]
         result = _sum(op, product, inputs)

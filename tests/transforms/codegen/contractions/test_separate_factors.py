@@ -109,3 +109,22 @@ def test_a_factor_that_reads_complex_numbers_alone() -> None:
     )
     a, c, b, z = integers(50, 60), integers(60), integers(60, 70), integers(50, 70)
     np.testing.assert_array_equal(compiled(a.astype(np.complex64), c, b, z), a @ b + z)
+
+
+def test_a_sum_over_what_no_factor_has() -> None:
+    module = Module.parse("""
+        func.func @f(%a: tensor<f32>, %n: tensor<5xf32>, %z: tensor<f32>) -> tensor<f32> {
+          %r = linalg.generic {
+              indexing_maps = [affine_map<(k) -> ()>, affine_map<(k) -> (k)>,
+                               affine_map<(k) -> ()>],
+              iterator_types = ["reduction"]}
+            ins(%a, %n : tensor<f32>, tensor<5xf32>) outs(%z : tensor<f32>) {
+          ^bb0(%x: f32, %y: f32, %o: f32):
+            %s = arith.negf %x : f32
+            %p = arith.mulf %x, %s : f32
+            %t = arith.addf %o, %p : f32
+            linalg.yield %t : f32
+          } -> tensor<f32>
+          return %r : tensor<f32>
+        }""")
+    assert separate_factors(module).left == {"linalg.generic": {"a dimension is in neither factor"}}
