@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -289,8 +290,10 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
 
         By its name where a module that can be imported has it under that name. Else as the function
         that it was made of and the options: the pickler must know how to send that one, and
-        cloudpickle, which dask uses, sends any. Kernels do not travel: it is traced and compiled
-        where it arrives, once, however often it does.
+        cloudpickle, which dask uses, sends any. A function of a script that was decorated is found
+        under the name of the decorated one, as its `__wrapped__`: so pickle sends it to processes
+        that run the same script. Kernels do not travel: it is traced and compiled where it arrives,
+        once, however often it does.
         """
         qualified = getattr(self, "__qualname__", self.__name__)
         named: Any = sys.modules.get(self.__module__)
@@ -298,6 +301,8 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             named = getattr(named, name, None)
         if named is self and self.__module__ != "__main__":
             return qualified
+        if named is self and isinstance(self._function, FunctionType):
+            self._function.__qualname__ = f"{qualified}.__wrapped__"
         if self._identity is None:
             self._identity = secrets.token_hex(16)
             _arrivals.get(self._identity, lambda: self)
