@@ -357,6 +357,12 @@ def caller_location() -> SourceLocation | None:
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line."""
+    where = caller_location() or SourceLocation("<unknown>", 1)
+    warnings.warn_explicit(message, category, where.file, where.line)
+
+
 def users_frame() -> FrameType | None:
     """Return the innermost frame outside this library; None if all frames are of it."""
     frame: FrameType | None = sys._getframe(1)

@@ -46,6 +46,11 @@ _HINTS = {
 }
 """Hints for JAX's errors of functions that read values while they are traced."""
 
+_HINT = (
+    "jax.jit(fn).lower(...) raises this error, too: mend it there; an argument that is not an "
+    "array, or that shapes depend on, is named in static_argnums"
+)
+
 
 def from_jax(
     fn: Callable[..., Any],
@@ -102,7 +107,7 @@ def from_jax(
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
             where=line_of_error(error, [package]) or caller_location(),
-            hint=_HINTS.get(type(error).__name__, "mend the error of jax.jit(fn).lower(...), too"),
+            hint=_HINTS.get(type(error).__name__, _HINT),
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)

@@ -7,7 +7,6 @@ import functools
 import inspect
 import secrets
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import FunctionType
@@ -30,7 +29,7 @@ from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.compiler.tuning import Tuning
-from linalg_ext.errors import ArgumentError, caller_location, counted
+from linalg_ext.errors import ArgumentError, caller_location, counted, warn
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.ir.context import new_context
@@ -277,13 +276,11 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         values.add(call.key[1:])
         if len(values) != _MANY:
             return
-        message = (
+        warn(
             f"{self.__name__} was compiled {_MANY} times for arrays of the same shapes, once for "
             f"each value of {' and '.join(static)}: pass a number as an array's element, or a "
             "function that is made once"
         )
-        if (where := caller_location()) is not None:
-            warnings.warn_explicit(message, UserWarning, where.file, where.line)
 
     def __reduce__(self) -> Any:
         """A jitted function travels as functions do: by its name, or with the function in it.

@@ -195,9 +195,10 @@ class Program:
             return
         if not isinstance(value, torch().Tensor):
             raise ArgumentTypeError(
-                f"{model_input.name} is a {type(value).__name__}",
+                f"{model_input.name} is of type {type(value).__name__}",
                 where=caller_location(),
                 expected="a tensor of PyTorch",
+                hint="torch.as_tensor(array) makes one of an array",
             )
         if value.dtype != like.dtype:
             raise DTypeError(
