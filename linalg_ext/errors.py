@@ -357,6 +357,19 @@ def caller_location() -> SourceLocation | None:
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
+def kind_of(value: object) -> str:
+    """Return the name of a value's type behind its article: "an int", "a list"."""
+    name = type(value).__name__
+    vowels = ("a", "e", "i", "o", "u", "nd")
+    return f"{'an' if name.lower().startswith(vowels) else 'a'} {name}"
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line."""
+    where = caller_location() or SourceLocation("<unknown>", 1)
+    warnings.warn_explicit(message, category, where.file, where.line)
+
+
 def users_frame() -> FrameType | None:
     """Return the innermost frame outside this library; None if all frames are of it."""
     frame: FrameType | None = sys._getframe(1)

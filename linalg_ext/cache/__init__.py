@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,7 +37,7 @@ from linalg_ext.cache.store import (
     parsed_size,
     require_usable,
 )
-from linalg_ext.errors import CacheError
+from linalg_ext.errors import CacheError, warn
 
 __all__ = [
     "Entry",
@@ -201,4 +200,4 @@ _store = functools.lru_cache(maxsize=8)(Store)
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=7)
+    warn(f"compiled code is not kept: {message}", RuntimeWarning)

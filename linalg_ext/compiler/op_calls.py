@@ -20,6 +20,7 @@ from linalg_ext.errors import (
     LinalgExtError,
     ShapeError,
     caller_location,
+    kind_of,
 )
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.arguments import as_array, is_python_number, share_memory
@@ -222,7 +223,7 @@ def _scalar(definition: OpDefinition, name: str, value: Any) -> Any:
 def _out(definition: OpDefinition, name: str, value: Any) -> Array:
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
-            f"{definition.name}: out= for {name} is a {type(value).__name__}",
+            f"{definition.name}: out= for {name} is {kind_of(value)}",
             expected="an array or a writable buffer, which is overwritten",
         )
     return _array(definition, name, value)

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, VerificationError
+from linalg_ext.errors import ArgumentError, VerificationError, kind_of
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.diagnostics import collected, of_error
 from linalg_ext.module import Module, ModuleLike
@@ -60,7 +60,7 @@ def _module_of(source: Any) -> ir.Operation:
             expected="the builtin.module around it",
         )
     raise ArgumentError(
-        f"a {type(source).__name__} is not a module",
+        f"{kind_of(source)} is not a module",
         expected="MLIR text, a Module, or upstream's ir.Module",
         hint=_way_to_a_module(source),
     )

@@ -23,6 +23,7 @@ from linalg_ext.errors import (
     LinalgExtError,
     ShapeError,
     caller_location,
+    kind_of,
 )
 from linalg_ext.executable.signature import (
     ArrayType,
@@ -169,7 +170,7 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        fault = f"is a {type(value).__name__} that makes no array: {error}"
+        fault = f"is {kind_of(value)} that makes no array: {error}"
         raise argument.error(ShapeError, fault) from None
     if array.size == 0:
         return array.astype(element.dtype)
@@ -215,7 +216,7 @@ def as_array(value: Any, name: str) -> Array:
         raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"{name} is a {type(value).__name__}, which makes no array",
+            f"{name} is {kind_of(value)}, which makes no array",
             where=caller_location(),
             notes=[str(error)],
         ) from None
@@ -250,7 +251,7 @@ def of_buffer(value: Any) -> Array | None:
 
 def _shown(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 40 else f"a {type(value).__name__}"
+    return text if len(text) <= 40 else kind_of(value)
 
 
 def _from_int(value: int, element: ElementType, argument: Argument) -> Array:
@@ -344,7 +345,7 @@ class ScalarArgument(Argument):
         elif hasattr(value, "__index__"):
             array = from_python(value.__index__(), self.element, self)
         else:
-            raise self.error(ArgumentError, f"is a {type(value).__name__}", expected="a number")
+            raise self.error(ArgumentError, f"is {kind_of(value)}", expected="a number")
         return dtypes.to_machine(array, self.element) if self.element.is_sub_byte else array
 
     def write(self, frame: Frame, prepared: Array) -> None:
@@ -457,7 +458,7 @@ class ArrayArgument(Place):
         if self.is_written:
             raise self.error(
                 ArgumentError,
-                f"is a {type(value).__name__}, and the entry may write this argument",
+                f"is {kind_of(value)}, and the entry may write this argument",
                 expected="an array",
             )
         if isinstance(value, (*PYTHON_NUMBERS, list, tuple)):
@@ -466,7 +467,7 @@ class ArrayArgument(Place):
             return np.asarray(value)
         raise self.error(
             ArgumentError,
-            f"is a {type(value).__name__}",
+            f"is {kind_of(value)}",
             expected="a NumPy array",
             hint="convert it with numpy.asarray(...)",
         )
@@ -643,7 +644,7 @@ class ResultSlot(Place):
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):
-            raise self.error(ArgumentError, f"is a {type(out).__name__}", expected="an array")
+            raise self.error(ArgumentError, f"is {kind_of(out)}", expected="an array")
         if out.dtype not in self.dtypes:
             self.refuse_dtype(out.dtype, self.dtypes, self.name)
         self.check_shape(out, self.result.shape)

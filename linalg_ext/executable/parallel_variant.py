@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linalg_ext.cache.store import Entry
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.errors import LinalgExtError, warn
 from linalg_ext.executable.explanation import Decision, decisions_data, decisions_of
 from linalg_ext.executable.signature import Failures
 from linalg_ext.runtime import kernel_cache
@@ -122,11 +121,10 @@ class SharedWork:
             return None if cut is None else Shared(self.work, cut)
         except LinalgExtError as error:
             # The fault is this library's, and the code for one thread serves all calls.
-            warnings.warn(
+            warn(
                 f"`{self.work.name}` runs on one thread, for the code for several cannot be "
                 f"compiled: {error}",
                 RuntimeWarning,
-                stacklevel=2,
             )
             return None
 

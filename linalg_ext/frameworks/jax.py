@@ -29,6 +29,7 @@ from linalg_ext.errors import (
     ShapeError,
     SourceLocation,
     caller_location,
+    kind_of,
     refuse_pickling,
 )
 from linalg_ext.executable.kernel import Kernel
@@ -45,6 +46,11 @@ _HINTS = {
     "ConcretizationTypeError": "values are not known yet: name the argument in static_argnums",
 }
 """Hints for JAX's errors of functions that read values while they are traced."""
+
+_HINT = (
+    "jax.jit(fn).lower(...) raises this error, too: mend it there; an argument that is not an "
+    "array, or that shapes depend on, is named in static_argnums"
+)
 
 
 def from_jax(
@@ -79,7 +85,7 @@ def from_jax(
     package = jax()
     if not callable(fn):
         raise ArgumentError(
-            f"a {type(fn).__name__} is not a function", expected="a function that jax.jit takes"
+            f"{kind_of(fn)} is not a function", expected="a function that jax.jit takes"
         )
     statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     if wrong := [n for n in statics if not 0 <= n < len(specs)]:
@@ -99,7 +105,7 @@ def from_jax(
         if isinstance(error, LinalgExtError):
             raise
         first = str(error).strip().partition("\n")[0]
-        hint = _HINTS.get(type(error).__name__, "mend the error of jax.jit(fn).lower(...), too")
+        hint = _HINTS.get(type(error).__name__, _HINT)
         if not (specs or keywords):
             hint = "give examples of the arguments, or their shapes: lx.from_jax(fn, x, y)"
         raise ModelError(
@@ -327,7 +333,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
             _refuse_other_devices(value, name)
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} is a {type(value).__name__}, no array: {error}") from error
+        raise ArgumentError(f"{name} is {kind_of(value)}, no array: {error}") from error
     dtype = np.dtype(like.dtype)
     if array.dtype != dtype:
         # JAX converts numbers by their kind, and 64 bits to 32 unless 64 are enabled.

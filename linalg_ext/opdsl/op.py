@@ -395,13 +395,14 @@ def _define(
     builder = OpBuilder(function.__code__, upstream=upstream)
     bound = _bind_parameters(function, builder)
     with building(builder):
-        function(*bound)
+        function(*bound.args, **bound.kwargs)
     return StructuredOp(builder.finish(name, class_name, inspect.getdoc(function) or ""), function)
 
 
-def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> list[object]:
-    bound = []
-    for name, parameter in inspect.signature(function).parameters.items():
+def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> inspect.BoundArguments:
+    signature = inspect.signature(function)
+    bound = signature.bind_partial()
+    for name, parameter in signature.parameters.items():
         declaration = parameter.default
         if not isinstance(declaration, OperandDef):
             default = "nothing" if declaration is parameter.empty else repr(declaration)
@@ -414,7 +415,7 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
                 "TypeFnAttrDef(...)",
             )
         builder.declare(declaration.operand(name), declaration.location)
-        bound.append(declaration.bind(name, builder))
+        bound.arguments[name] = declaration.bind(name, builder)
     return bound
 
 

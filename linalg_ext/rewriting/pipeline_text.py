@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from linalg_ext.bindings import ir, passmanager, provider
-from linalg_ext.errors import PipelineError
+from linalg_ext.errors import PipelineError, kind_of
 from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.options import parse_options
 from linalg_ext.rewriting.registry import (
@@ -105,10 +105,14 @@ def parse_pipeline(source: str | Sequence[str]) -> Pipeline:
         is_of_passes = not any(item.startswith("-") for item in source)
         text = ",".join(source) if is_of_passes else _from_arguments(list(source))
     elif not isinstance(source, str):
+        items = source if isinstance(source, list | tuple) else [source]
+        wrong = next(item for item in items if not isinstance(item, str))
+        name = getattr(wrong, "pass_name", None)
         raise PipelineError(
-            f"{type(source).__name__} is not a pipeline",
+            f"{kind_of(wrong)} is not the text of a pipeline, nor the name of a pass",
             expected="a text, or a list: of passes, ['canonicalize', 'cse'], or of arguments, "
             "['--canonicalize', '--cse']",
+            hint=None if name is None else f"a rewrite goes by its name, {name!r}",
         )
     elif source.lstrip().startswith("-"):
         try:

@@ -185,7 +185,7 @@ class Parameters:
                 raise ArgumentError(
                     f"static_argnames: {self._name} has no parameter {name!r}",
                     where=caller_location(),
-                    expected=f"of {', '.join(known)}" if known else None,
+                    expected=f"one of {', '.join(known)}" if known else None,
                 )
         self._static = tuple(
             dict.fromkeys(

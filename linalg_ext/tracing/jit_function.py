@@ -7,9 +7,9 @@ import functools
 import inspect
 import secrets
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -29,7 +29,7 @@ from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.compiler.tuning import Tuning
-from linalg_ext.errors import ArgumentError, caller_location, counted
+from linalg_ext.errors import ArgumentError, caller_location, counted, warn
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.ir.context import new_context
@@ -276,21 +276,21 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         values.add(call.key[1:])
         if len(values) != _MANY:
             return
-        message = (
+        warn(
             f"{self.__name__} was compiled {_MANY} times for arrays of the same shapes, once for "
             f"each value of {' and '.join(static)}: pass a number as an array's element, or a "
             "function that is made once"
         )
-        if (where := caller_location()) is not None:
-            warnings.warn_explicit(message, UserWarning, where.file, where.line)
 
     def __reduce__(self) -> Any:
         """A jitted function travels as functions do: by its name, or with the function in it.
 
         By its name where a module that can be imported has it under that name. Else as the function
         that it was made of and the options: the pickler must know how to send that one, and
-        cloudpickle, which dask uses, sends any. Kernels do not travel: it is traced and compiled
-        where it arrives, once, however often it does.
+        cloudpickle, which dask uses, sends any. A function of a script that was decorated is found
+        under the name of the decorated one, as its `__wrapped__`: so pickle sends it to processes
+        that run the same script. Kernels do not travel: it is traced and compiled where it arrives,
+        once, however often it does.
         """
         qualified = getattr(self, "__qualname__", self.__name__)
         named: Any = sys.modules.get(self.__module__)
@@ -298,6 +298,8 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             named = getattr(named, name, None)
         if named is self and self.__module__ != "__main__":
             return qualified
+        if named is self and isinstance(self._function, FunctionType):
+            self._function.__qualname__ = f"{qualified}.__wrapped__"
         if self._identity is None:
             self._identity = secrets.token_hex(16)
             _arrivals.get(self._identity, lambda: self)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import SourceLocation, TraceError, caller_location
+from linalg_ext.errors import SourceLocation, TraceError, caller_location, kind_of
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.utils.locks import Lock
 
@@ -135,7 +135,7 @@ def refused(function: Callable[..., Any], where: SourceLocation | None) -> Itera
                 sys.setprofile(None)
     for drawn_from, state in before:
         if _state(drawn_from) != state:
-            raise _error(f"a {type(drawn_from).__name__} was drawn from", where)
+            raise _error(f"{kind_of(drawn_from)} was drawn from", where)
 
 
 def _error(event: str, where: SourceLocation | None) -> TraceError:

@@ -63,7 +63,7 @@ def test_what_is_no_module() -> None:
         compile("this is not MLIR")
     with pytest.raises(errors.ArgumentError, match=r"(?s)Path is not a module.*read_text"):
         compile(Path("model.mlir"))  # type: ignore[call-overload]
-    with pytest.raises(errors.ArgumentError, match="a int is not a module"):
+    with pytest.raises(errors.ArgumentError, match="an int is not a module"):
         compile(3)  # type: ignore[call-overload]
     module = Module.parse(RELU, trusted=True)
     with pytest.raises(errors.ArgumentError, match=r"func.func is not a module"):

@@ -211,8 +211,9 @@ def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(cache.Store, "put", full)
     cache._warn_once.cache_clear()
-    with pytest.warns(RuntimeWarning, match="not kept: .*No space left"):
+    with pytest.warns(RuntimeWarning, match="not kept: .*No space left") as caught:
         kernel = lx.compile(FAILING)
+    assert caught[0].filename == __file__
     assert kernel(1) == 1
 
 

@@ -167,6 +167,34 @@ def test_one_that_a_module_has_goes_by_its_name(tmp_path: Any, monkeypatch: Any)
     assert pickle.loads(pickle.dumps(twice)) is twice
 
 
+SCRIPT = """
+import multiprocessing
+import numpy as np
+import linalg_ext as lx
+
+@lx.jit
+def doubled(x):
+    return x + x
+
+class Layer:
+    @lx.jit
+    def tripled(x):
+        return 3 * x
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(doubled, [np.ones(2)] * 2)[1], pool.apply(Layer.tripled, [np.ones(2)]))
+"""
+
+
+def test_those_of_a_script_go_to_the_processes_that_it_starts(tmp_path: Any) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[2. 2.] [3. 3.]\n"
+
+
 def test_what_no_pickler_can_send_is_refused_by_it() -> None:
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(lx.jit(lambda x: x))

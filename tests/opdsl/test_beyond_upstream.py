@@ -334,3 +334,12 @@ def test_upstream_may_declare_an_attribute_that_nothing_applies() -> None:
         C[D.m] = A[D.m] * A[D.m]
 
     assert "name: unused" in to_yaml(product)
+
+
+def test_parameters_by_keyword_alone_declare_operands() -> None:
+    @structured_op
+    def doubled(A=TensorDef(T, S.M), *, C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] + A[D.m]
+
+    np.testing.assert_array_equal(doubled(np.ones(2)), [2, 2])
+    np.testing.assert_array_equal(doubled(A=np.ones(2)), [2, 2])

@@ -21,6 +21,7 @@ from linalg_ext.rewriting import (
     run_pipeline,
 )
 from linalg_ext.rewriting.pipeline_text import parse_pipeline, split_options
+from linalg_ext.transforms import fold_transposes
 
 TEXT = """
 func.func @f(%a: i32, %b: i32) -> i32 {
@@ -299,3 +300,8 @@ def test_a_module_beside_a_module_is_nested():
 def test_what_is_no_pipeline(module, bad):
     with pytest.raises(LinalgExtError, match="pipeline"):
         run_pipeline(module, bad)
+
+
+def test_a_rewrite_in_a_list_goes_by_its_name(module):
+    with pytest.raises(PipelineError, match="a rewrite goes by its name, 'linalg-ext-fold-transp"):
+        module.run(["cse", fold_transposes])

@@ -160,3 +160,17 @@ def test_a_body_may_write_into_its_state() -> None:
         lx.jit(started_from)(random(3))
     with pytest.raises(TraceError, match="an argument is written in place"):
         lx.jit(lambda x: lx.loop(3, lambda i, s: s.__iadd__(1), x))(random(3))
+
+
+def test_a_loop_of_python_of_many_rounds_is_warned_of() -> None:
+    def decayed(x: Any, rounds: int) -> Any:
+        for _ in range(rounds):
+            x = x - x / 8
+        return x
+
+    jitted = lx.jit(decayed, static_argnames="rounds")
+    jitted.lower(random(5), rounds=400)
+    with pytest.warns(UserWarning, match="1000 operations of this line .* lx.loop") as caught:
+        jitted.lower(random(5), rounds=600)
+    assert caught[0].filename == __file__
+    assert caught[0].lineno == decayed.__code__.co_firstlineno + 2

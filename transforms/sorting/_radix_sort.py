@@ -1,10 +1,13 @@
-"""A stable sort of rows by the digits of keys, built in IR: the least digit first, 8 bits each.
+"""A stable sort of rows by the digits of keys, built in IR: the least digit first.
+
+A digit has 8 bits. Where the row is long enough to write to more places at once, and its buffers
+stay in the caches, the digits are wider and the passes fewer: three for 32 bits, six for 64.
 
 The occurrences of each digit are counted first, for all digits at once. They give the place where
 the elements of a digit begin. Then each pass moves all elements to their places by one digit, from
-one buffer into another and back again; elements of one digit keep their order. Two passes in which
-all elements have one digit are left out: small numbers of a wide type take the time of a narrow
-one.
+one buffer into another and back again; elements of one digit keep their order. Behind the first,
+two passes in which all elements have one digit are left out: small numbers of a wide type take the
+time of a narrow one.
 
 The first pass reads the inputs. Where passes are odd in number it writes the rows, else the spare
 ones: so the last pass writes the rows. A place beyond the row is none, even should another thread
@@ -24,7 +27,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
@@ -33,8 +36,10 @@ from linalg_ext.transforms.ir_utils.generics import computed_anew
 from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, counted, either, mul, sub
 from linalg_ext.transforms.ir_utils.walking import producer
 
-_BITS = 8
-_DIGITS = 1 << _BITS
+_BITS, _WIDE_BITS = 8, 11
+_WIDE_ROWS, _WIDE_BYTES = 1 << 11, 1 << 22
+"""The elements of a row from which on wide digits take less time, and its bytes up to which."""
+
 _WIDEST = 64
 """Bits of a word."""
 
@@ -57,6 +62,15 @@ class RadixSort:
         self._count = count
         self._size = size
         self._words = _words(keys)
+        if len(self._words) == 1 and self._has_wide_digits():
+            self._words = [replace(self._words[0], digits=-(-self._words[0].bits // _WIDE_BITS))]
+
+    def _has_wide_digits(self) -> bool:
+        if not isinstance(self._size, int):
+            return False
+        types = [argument.type for argument in self._comparator.arguments][::2]
+        element_bytes = sum((_width_of(type_) or _WIDEST) // 8 for type_ in types)
+        return self._size >= _WIDE_ROWS and self._size * element_bytes <= _WIDE_BYTES
 
     @property
     def least_size(self) -> int:
@@ -66,7 +80,7 @@ class RadixSort:
     @property
     def table_size(self) -> int:
         """The size of the table of counts."""
-        return _DIGITS * max(word.digits + word.digits % 2 for word in self._words)
+        return max((word.digits + word.digits % 2) * word.slots for word in self._words)
 
     def sort(
         self, inputs: Sequence[Any], rows: Sequence[Any], spare: Sequence[Any], table: Any
@@ -81,8 +95,13 @@ class RadixSort:
         """
         *higher, last = self._words
         table = self._occurrences(last, inputs, table, last.digits)
-        carried = self._first(last, inputs, rows, spare, table)
-        carried = self._pairs(last, 2 - last.digits % 2, last.digits, carried)
+        if last.digits % 2:
+            rows, table = self._moved(last, inputs, rows, table, 0)
+        else:
+            spare, table = self._moved(last, inputs, spare, table, 0)
+            rows, table = self._moved(last, spare, rows, table, 1)
+        begin = 2 - last.digits % 2
+        carried = self._pairs(last, begin, last.digits, [*rows, *spare, table])
         for word in reversed(higher):
             *buffers, table = carried
             digits = word.digits + word.digits % 2  # one may be 0 in all
@@ -98,7 +117,7 @@ class RadixSort:
             value = self._word(word, source, position)
             (table,) = carried
             for number in range(digits):
-                slot = self._slot(value, number)
+                slot = _slot(word, value, number)
                 table = tensor.insert(add(tensor.extract(table, [slot]), 1), table, [slot])
             return [table]
 
@@ -125,38 +144,12 @@ class RadixSort:
 
         return counted(0, (end - begin) // 2, carried, pair)
 
-    def _first(
-        self,
-        word: _Word,
-        inputs: Sequence[Any],
-        rows: Sequence[Any],
-        spare: Sequence[Any],
-        table: Any,
-    ) -> list[Any]:
-        """Make the first pass, or the first two where their number is even: from the inputs."""
-        targets = [rows] if word.digits % 2 else [spare, rows]
-        buffers = [*rows, *spare][: self._count * len(targets)]
-
-        def passes() -> list[Any]:
-            source, counts, moved = inputs, table, list[Any]()
-            for digit, target in enumerate(targets):
-                source, counts = self._moved(word, source, target, counts, digit)
-                moved = [*source, *moved]
-            return [*moved, counts]
-
-        is_one = self._is_one(word, inputs, table, range(len(targets)))
-        untouched = [*buffers[self._count :], table]
-        *moved, table = either(
-            is_one, lambda: [*copied(inputs, rows), *untouched], passes, [*buffers, table]
-        )
-        return [*moved, *spare[len(moved) - self._count :], table]
-
     def _is_one(self, word: _Word, rows: Sequence[Any], table: Any, digits: Iterable[Any]) -> Any:
         """Return whether all elements have one digit, at each of `digits`."""
         value = self._word(word, rows, index(0))
         all_are: Any = None
         for digit in digits:
-            occurs = tensor.extract(table, [self._slot(value, digit)])
+            occurs = tensor.extract(table, [_slot(word, value, digit)])
             is_one = compare("eq", occurs, self._size)
             all_are = is_one if all_are is None else arith.andi(all_are, is_one)
         return all_are
@@ -165,7 +158,7 @@ class RadixSort:
         self, word: _Word, source: Sequence[Any], target: Sequence[Any], table: Any, digit: Any
     ) -> tuple[list[Any], Any]:
         """Return the elements at their places by a digit, and the table, then one of places."""
-        first = mul(digit, _DIGITS)
+        first = mul(digit, word.slots)
         last = sub(self._size, 1)
 
         def begin(number: Any, carried: list[Any]) -> list[Any]:
@@ -174,11 +167,11 @@ class RadixSort:
             occurs = tensor.extract(table, [slot])
             return [add(position, occurs), tensor.insert(position, table, [slot])]
 
-        table = counted(0, _DIGITS, [index(0), table], begin)[1]
+        table = counted(0, word.slots, [index(0), table], begin)[1]
 
         def move(number: Any, carried: list[Any]) -> list[Any]:
             *target, table = carried
-            slot = self._slot(self._word(word, source, number), digit)
+            slot = _slot(word, self._word(word, source, number), digit)
             position = tensor.extract(table, [slot])
             table = tensor.insert(add(position, 1), table, [slot])
             position = arith.minui(position, index(last))
@@ -194,26 +187,42 @@ class RadixSort:
     def _word(self, word: _Word, rows: Sequence[Any], position: Any) -> Any:
         return word.of(self._comparator, [tensor.extract(row, [position]) for row in rows])
 
-    def _slot(self, value: Any, digit: Any) -> Any:
-        """Return the slot of the table where a digit of a word is counted."""
-        shift = arith.index_cast(value.type, index(mul(digit, _BITS)))
-        number = arith.andi(arith.shrui(value, shift), constant(value.type, _DIGITS - 1))
-        return add(arith.index_castui(ir.IndexType.get(), number), mul(digit, _DIGITS))
+
+def _slot(word: _Word, value: Any, digit: Any) -> Any:
+    """Return the slot of the table where a digit of a word's value is counted."""
+    shift = arith.index_cast(value.type, index(mul(digit, word.digit_bits)))
+    number = arith.andi(arith.shrui(value, shift), constant(value.type, word.slots - 1))
+    return add(arith.index_castui(ir.IndexType.get(), number), mul(digit, word.slots))
 
 
 @dataclass(frozen=True)
 class _Word:
-    """Keys in one integer, the first in its highest bits."""
+    """Keys in one integer, the first in its highest bits.
+
+    Attributes:
+        keys: the keys.
+        digits: the number of digits that it is divided into.
+    """
 
     keys: tuple[SortKey, ...]
+    digits: int
+
+    @classmethod
+    def of_keys(cls, *keys: SortKey) -> _Word:
+        return cls(keys, -(-sum(key.bits for key in keys) // _BITS))
 
     @property
     def bits(self) -> int:
         return sum(key.bits for key in self.keys)
 
     @property
-    def digits(self) -> int:
-        return -(-self.bits // _BITS)
+    def digit_bits(self) -> int:
+        return -(-self.bits // self.digits)
+
+    @property
+    def slots(self) -> int:
+        """The number of values of a digit."""
+        return 1 << self.digit_bits
 
     def of(self, comparator: Any, elements: Sequence[Any]) -> Any:
         """Return the word of an element of each tensor."""
@@ -234,9 +243,9 @@ def _words(keys: Sequence[SortKey]) -> list[_Word]:
     words: list[_Word] = []
     for key in keys:
         if words and words[-1].bits + key.bits <= _WIDEST:
-            words[-1] = _Word((*words[-1].keys, key))
+            words[-1] = _Word.of_keys(*words[-1].keys, key)
         else:
-            words.append(_Word((key,)))
+            words.append(_Word.of_keys(key))
     return words
 
 

@@ -15,7 +15,14 @@ from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.kernels import narrow_kernel
 from linalg_ext.compiler.einsum.memo import remember
 from linalg_ext.compiler.einsum.request import Request, is_known, resolve
-from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    LayoutError,
+    ShapeError,
+    kind_of,
+)
 from linalg_ext.executable.arguments import overlaps_itself, share_memory
 from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.notations.einsum import (
@@ -207,7 +214,7 @@ def _array(number: int, value: Any) -> Array:
 def _check_out(out: Any, shape: Shape) -> None:
     if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
         raise ArgumentTypeError(
-            f"einsum: out= is a {type(out).__name__}",
+            f"einsum: out= is {kind_of(out)}",
             expected="an array or a writable buffer, which is overwritten",
         )
     if out.shape != shape:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from linalg_ext.cache.checked import Rule, make_folders, read_file
+from linalg_ext.errors import warn
 from linalg_ext.target import Target, to_data
 from linalg_ext.target.stored import replace_file
 from linalg_ext.utils import library_version
@@ -82,7 +82,7 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
             text = json.dumps({"format": FORMAT, "entries": all_entries}, indent=1, sort_keys=True)
             replace_file(file, text + "\n")
     except (OSError, Timeout) as error:
-        warnings.warn(f"tuning results are not stored: {error}", RuntimeWarning, stacklevel=2)
+        warn(f"tuning results are not stored: {error}", RuntimeWarning)
 
 
 def key_of(target: Target, problem: str, threads: int) -> str:
@@ -93,8 +93,4 @@ def key_of(target: Target, problem: str, threads: int) -> str:
 
 
 def _ignored(why: str) -> None:
-    warnings.warn(
-        f"{path()} is ignored: {why}; lx.tuning.clear() removes it",
-        RuntimeWarning,
-        stacklevel=4,
-    )
+    warn(f"{path()} is ignored: {why}; lx.tuning.clear() removes it", RuntimeWarning)

@@ -20,6 +20,7 @@ from linalg_ext.errors import (
     DTypeError,
     ShapeError,
     caller_location,
+    kind_of,
 )
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
@@ -48,7 +49,7 @@ def known_array(value: Any, name: str) -> AnyArray:
         return as_array(value, name)
     if not isinstance(value, da.Array):
         raise ArgumentTypeError(
-            f"{name} is a {type(value).__name__} of dask's",
+            f"{name} is {kind_of(value)} of dask's",
             where=caller_location(),
             expected="a dask array",
             hint="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "

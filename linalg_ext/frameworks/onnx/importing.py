@@ -79,6 +79,8 @@ def refusal_of(model: Any, error: IRError) -> ModelError:
 
 def _refusal(model: Any, text: str, reason: str) -> ModelError:
     nodes = {node.name: node for node in model.graph.node}
+    if (wrong := _wrong_declaration(model)) is not None and wrong[0] in nodes:
+        return _error(nodes[wrong[0]], wrong[1], "mend the types that the model declares")
     named = next((name for name in re.findall(r'"(\d+: [^"]*)"', text) if name in nodes), None)
     operator = re.search(r"onnx\.(\w+)", text)
     if named is None:
@@ -88,7 +90,21 @@ def _refusal(model: Any, text: str, reason: str) -> ModelError:
     return _error(nodes[named], reason)
 
 
-def _error(node: Any, reason: str) -> ModelError:
+def _wrong_declaration(model: Any) -> tuple[str, str] | None:
+    """Return the name of a node whose results are declared with other types, and the difference."""
+    try:
+        onnx().shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except onnx().shape_inference.InferenceError as error:
+        text = str(error).replace("existing", "declared")
+        difference = re.search(r"node name: (.*?)\): \[\w+\] (Inferred .* declared .*)", text)
+        return None if difference is None else (difference[1], difference[2].strip())
+    return None
+
+
+_HINT = "export the model with other ops, or in another opset (onnx.version_converter)"
+
+
+def _error(node: Any, reason: str, hint: str = _HINT) -> ModelError:
     if node is None:
         subject, where = "the model", None
     else:
@@ -100,7 +116,7 @@ def _error(node: Any, reason: str) -> ModelError:
     return ModelError(
         f"{subject} cannot be compiled: {reason[:300]}",
         where=where,
-        hint="export the model with other ops, or in another opset (onnx.version_converter)",
+        hint=hint,
     )
 
 

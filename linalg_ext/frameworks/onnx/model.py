@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linalg_ext.cache.keys import digest
-from linalg_ext.errors import ArgumentError, ArityError, IRError, ModelError, refuse_pickling
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    IRError,
+    ModelError,
+    kind_of,
+    refuse_pickling,
+)
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.kernels import kernel_of, module_of
 from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
@@ -214,7 +221,7 @@ def _loaded(source: Any) -> Any:
         return _read(lambda: onnx().load_model_from_string(source), "the bytes given")
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
-            f"a {type(source).__name__} is not a model of ONNX",
+            f"{kind_of(source)} is not a model of ONNX",
             expected="the path of a file, the bytes of one, or an onnx.ModelProto",
         )
     if not Path(source).is_file():

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ArgumentTypeError, caller_location, refuse_pickling
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    caller_location,
+    kind_of,
+    refuse_pickling,
+)
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.requirements import torch, torch_importer
 from linalg_ext.frameworks.torch.compiled_graph import CompiledGraph, Options, Report
@@ -77,12 +83,12 @@ def from_torch(
         example_inputs = (example_inputs,)
     if not isinstance(example_inputs, tuple | list):
         raise ArgumentError(
-            f"example_inputs is a {type(example_inputs).__name__}",
+            f"example_inputs is {kind_of(example_inputs)}",
             expected="a tuple with the arguments of a call: (x,)",
         )
     if not isinstance(example_keywords, Mapping | None):
         raise ArgumentError(
-            f"example_keywords is a {type(example_keywords).__name__}",
+            f"example_keywords is {kind_of(example_keywords)}",
             expected='a dict of the keyword arguments of a call: {"mask": m}',
         )
     is_program = isinstance(model, torch().export.ExportedProgram)
@@ -91,7 +97,7 @@ def from_torch(
         raise ArgumentError(
             f"the class {model.__name__} is not a model"
             if is_class
-            else f"a {type(model).__name__} is not a model",
+            else f"{kind_of(model)} is not a model",
             expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
             hint=f"make one: {model.__name__}(...)" if is_class else None,
         )

@@ -14,6 +14,7 @@ from linalg_ext.errors import (
     ModelError,
     ShapeError,
     caller_location,
+    kind_of,
 )
 from linalg_ext.frameworks.requirements import torch
 
@@ -195,9 +196,10 @@ class Program:
             return
         if not isinstance(value, torch().Tensor):
             raise ArgumentTypeError(
-                f"{model_input.name} is a {type(value).__name__}",
+                f"{model_input.name} is {kind_of(value)}",
                 where=caller_location(),
                 expected="a tensor of PyTorch",
+                hint="torch.as_tensor(array) makes one of an array",
             )
         if value.dtype != like.dtype:
             raise DTypeError(

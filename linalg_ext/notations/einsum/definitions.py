@@ -240,7 +240,16 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
             f"the op reads {', '.join(order)}, in this order",
             "each input once, in the order of the operands",
         )
-    return f"{','.join(terms)}->{_term(definition, assignment.target, labels)}"
+    result = _term(definition, assignment.target, labels)
+    if added := [
+        dim for dim, label in labels.items() if label in set(result) - set("".join(terms))
+    ]:
+        _refuse(
+            definition,
+            f"dimension {', '.join(added)} of the result is of no input",
+            "each dimension of the result in an input",
+        )
+    return f"{','.join(terms)}->{result}"
 
 
 def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> list[Access]:

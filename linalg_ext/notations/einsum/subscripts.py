@@ -22,7 +22,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from linalg_ext.errors import ArgumentTypeError, ArityError, NotationError, ShapeError, counted
+from linalg_ext.errors import (
+    ArgumentTypeError,
+    ArityError,
+    NotationError,
+    ShapeError,
+    counted,
+    kind_of,
+)
 
 Shape = tuple[int, ...]
 
@@ -148,7 +155,7 @@ def parse(text: str) -> Subscripts:
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(
-            f"the subscripts are a {type(text).__name__}", expected="a string such as 'mk,kn->mn'"
+            f"the subscripts are {kind_of(text)}", expected="a string such as 'mk,kn->mn'"
         )
     left, arrow, right = text.partition("->")
     inputs = []

@@ -31,7 +31,7 @@ from linalg_ext.definition.model import (
 )
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import DefinitionError, NotationError, counted
+from linalg_ext.errors import DefinitionError, NotationError, counted, kind_of
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
 from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
@@ -69,7 +69,7 @@ def _checked(text: str) -> str:
     if isinstance(text, str):
         return text
     raise NotationError(
-        f"from_yaml() got a {type(text).__name__}",
+        f"from_yaml() got {kind_of(text)}",
         expected="the text of YAML documents",
         hint='read the file: lx.read(Path(...), "yaml"), or its read_text()',
     )

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.errors import ArgumentError, caller_location, kind_of
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 
 
@@ -255,7 +255,7 @@ def matched(value: Any, structure: Structure, name: str) -> list[Any]:
     )
     if entries is None or not is_like or len(entries[0]) != len(structure.keys):
         raise ArgumentError(
-            f"{name} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
+            f"{name} is {kind_of(value)}", where=caller_location(), expected=str(structure)
         )
     by_key = dict(zip(*entries, strict=True))
     return [

@@ -9,7 +9,7 @@ import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition import calls
-from linalg_ext.errors import ArgumentError, DTypeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, caller_location, kind_of
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
@@ -115,7 +115,7 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
 
 def _untraceable(value: Any, error: DTypeError) -> DTypeError:
     return DTypeError(
-        f"a {type(value).__name__} cannot be traced: {error.what}",
+        f"{kind_of(value)} cannot be traced: {error.what}",
         where=caller_location(),
         expected=error.expected,
         hint=error.hint,

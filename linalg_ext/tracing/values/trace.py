@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -17,6 +19,9 @@ from linalg_ext.tracing.values.sizes import AnySize, Quotient, Size, same
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
+
+_MANY = 1000
+"""The operations of one line of which a warning tells: some take ten milliseconds to compile."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Trace:
         callbacks: functions of Python that the traced function calls.
         regions: the numbers of the loops and branches under recording, outermost first.
         recorded: the calls that were recorded, by all that their recording depends on.
+        lines: the number of operations that were recorded of each line, by file and line.
     """
 
     def __init__(self) -> None:
@@ -56,6 +62,7 @@ class Trace:
         self.callbacks: list[Callback] = []
         self.regions: list[int] = [0]
         self.recorded: dict[Hashable, Any] = {}
+        self.lines: Counter[tuple[str, int]] = Counter()
         self._count = 0
         self._elements: dict[DType, ir.Type] = {}
         self._iterators: dict[str, ir.Attribute] = {}
@@ -175,10 +182,19 @@ def at_users_line() -> AbstractContextManager[Any]:
 
 def users_location() -> ir.Location | None:
     """Return the user's line, inside a `with` block of a context; None outside of a trace."""
-    frame = users_frame()
-    if frame is None or running() is None:
+    frame, trace = users_frame(), running()
+    if frame is None or trace is None:
         return None
-    return ir.Location.file(frame.f_code.co_filename, frame.f_lineno, 0)
+    line = frame.f_code.co_filename, frame.f_lineno
+    trace.lines[line] += 1
+    if trace.lines[line] == _MANY:
+        warnings.warn_explicit(
+            f"{_MANY} operations of this line are recorded, as rounds of a loop in Python are: "
+            "each is compiled by itself; lx.loop(count, body, state) records one round for all",
+            UserWarning,
+            *line,
+        )
+    return ir.Location.file(*line, 0)
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:

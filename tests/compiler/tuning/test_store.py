@@ -43,8 +43,9 @@ def test_many_at_once_lose_nothing() -> None:
 def test_a_broken_file_is_ignored_with_a_warning(file: Path, text: str) -> None:
     file.parent.mkdir()
     file.write_text(text, encoding="latin-1")
-    with pytest.warns(RuntimeWarning, match="is ignored"):
+    with pytest.warns(RuntimeWarning, match="is ignored") as caught:
         assert lx.tuning.entries() == {}
+    assert caught[0].filename == __file__
     with pytest.warns(RuntimeWarning, match="is ignored"):
         store.remember("a", {})
     assert lx.tuning.entries() == {"a": {}}

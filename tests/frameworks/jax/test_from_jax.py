@@ -110,7 +110,7 @@ def test_what_jax_itself_refuses() -> None:
         lx.from_jax(lambda x: x if x.sum() > 0 else -x, np.ones(3, np.float32))
     with pytest.raises(errors.ModelError, match=r"missing.*\n.*test_from_jax\.py"):
         lx.from_jax(lambda x: x)
-    with pytest.raises(errors.ArgumentError, match="a int is not a function"):
+    with pytest.raises(errors.ArgumentError, match="an int is not a function"):
         lx.from_jax(3)  # type: ignore[arg-type]
     with pytest.raises(errors.ModelError, match=r"(?s)takes a key of jax\.random.*key_data"):
         lx.from_jax(lambda key: jax.random.uniform(key), jax.random.key(0))

@@ -153,6 +153,18 @@ def test_modes_that_would_differ() -> None:
         lx.from_onnx(source)
 
 
+@pytest.mark.parametrize("declared", [[2, 3], [4], ["n", 4, 1]])
+def test_a_result_that_is_declared_of_another_shape(declared: list[Any]) -> None:
+    source, _ = one("Relu", normal(2, 4))
+    model = onnx.load_model_from_string(source) if isinstance(source, bytes) else source
+    result = model.graph.output[0]
+    result.CopyFrom(
+        onnx.helper.make_tensor_value_info(result.name, onnx.TensorProto.FLOAT, declared)
+    )
+    with pytest.raises(errors.ModelError, match=r"declared shape differ in .*\n.*node 0.*\n.*mend"):
+        lx.from_onnx(model)
+
+
 def test_factors_that_only_the_run_tells() -> None:
     node = helper.make_node(
         *("Resize", ["x", "", "s"], ["y"]),
@@ -239,7 +251,7 @@ def test_what_is_no_model(tmp_path: Path) -> None:
         lx.from_onnx(broken)
     with pytest.raises(errors.ModelError, match="no model of ONNX"):
         lx.from_onnx(b"")
-    with pytest.raises(errors.ArgumentError, match="a int is not a model"):
+    with pytest.raises(errors.ArgumentError, match="an int is not a model"):
         lx.from_onnx(3)
 
 

@@ -102,6 +102,7 @@ def test_implicit_results(text: str, explicit: str) -> None:
         ("squared_euclidean_distance", "combines by sub"),
         ("row_sum_of_squares", "reads A, A, in this order"),
         ("scaled_attention_scores", "computes `scale`"),
+        ("broadcast_columns", "dimension n of the result is of no input"),
     ],
 )
 def test_what_is_no_einsum_says_why(name: str, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -124,12 +125,52 @@ def test_lengths_where_digits_take_over(length: int) -> None:
     np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
 
 
+@pytest.mark.parametrize("length", [2047, 2048, 5001])
+@pytest.mark.parametrize(
+    ("type_", "dtype"),
+    [("i8", "int8"), ("i16", "int16"), ("f16", "float16"), ("f32", "float32"), ("i64", "int64")],
+)
+def test_known_lengths_have_wider_digits(type_: str, dtype: str, length: int) -> None:
+    x, before = numbers(dtype, length), ASCENDING if type_[0] == "f" else integers("slt")
+    found = call(
+        lambda x, p: sort(x, p, comparator=before),
+        (f"tensor<{length}x{type_}>", f"tensor<{length}xi32>"),
+        *(x, np.arange(length, dtype=np.int32)),
+    )
+    np.testing.assert_array_equal(found[1], order(x))
+    np.testing.assert_array_equal(found[0].view(np.uint8), x[found[1]].view(np.uint8))
+
+
+@pytest.mark.parametrize(("type_", "least"), [("i32", 4 << 11), ("i64", 6 << 11), ("i16", 512)])
+def test_no_branch_has_buffers_of_its_own(type_: str, least: int) -> None:
+    kernel = compiled(lambda x: sort(x), f"tensor<5000x{type_}>")
+    allocations = re.findall(r"memref.alloc\(\).*memref<(\w+)>", str(kernel.stages["buffers"]))
+    assert sorted(allocations) == sorted([f"5000x{type_}", f"{least}xindex"])
+
+
 @pytest.mark.parametrize("most", [1, 200, 60_000, 2**40])
 def test_small_numbers_of_a_wide_type(most: int) -> None:
     """Digits that are 0 in all are left out."""
     x = RANDOM.integers(0, most, LENGTH)
     found = with_places(x, integers("slt"), "i64")
     np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("type_", ["i8", "i16", "i64"])
+def test_two_keys_of_known_lengths(type_: str) -> None:
+    """In one word of 24, 32 or 80 bits."""
+    x, y = RANDOM.integers(-9, 9, 3000).astype(np.int16), RANDOM.integers(-9, 9, 3000)
+    y = y.astype(f"int{type_[1:]}")
+    before = chained(integers("slt"), integers("eq"), integers("slt"))
+    found = call(
+        lambda x, y: sort(x, y, comparator=before),
+        ("tensor<3000xi16>", f"tensor<3000x{type_}>"),
+        x,
+        y,
+    )
+    expected = np.lexsort((y, x))
+    np.testing.assert_array_equal(found[0], x[expected])
+    np.testing.assert_array_equal(found[1], y[expected])
 
 
 KEYS = [("i8", "int8"), ("f32", "float32"), ("i64", "int64")]

@@ -7,13 +7,13 @@ other. They must touch the same slices of any memory that both touch, and one of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.transforms.analysis.buffers import are_apart, buffer_of, may_alias
+from linalg_ext.transforms.analysis.buffers import Buffer, are_apart, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
@@ -265,9 +265,10 @@ class NestEmitter:
     def _with_rows(self, nests: Sequence[Nest], depth: int) -> list[Nest]:
         """Return the nests with their private buffers cut down to the slice of one round."""
         changed = list(nests)
-        for memory, accesses in _by_memref(nests).items():
+        touched = _Memory(nests)
+        for memory, accesses in touched.accesses.items():
             axis = _sliced_axis(accesses, depth)
-            if axis is None or not self._is_private(accesses[0], nests):
+            if axis is None or not self._is_private(accesses[0], touched):
                 continue
             small = self._shrink(memory, axis, accesses[0].buffer.value)
             for number, nest in enumerate(changed):
@@ -284,33 +285,26 @@ class NestEmitter:
     def _unused(self, group: _Group, depth: int) -> frozenset[Any]:
         """Return the memory whose elements never leave the registers of one round."""
         unused: set[Any] = set()
-        for memory, accesses in _by_memref(group.nests).items():
-            written_first = next(
-                memory not in [access.memref for access in nest.reads]
-                for nest in group.nests
-                if any(access.memref == memory for access in nest.accesses)
-            )
+        touched = _Memory(group.nests)
+        for memory, accesses in touched.accesses.items():
+            written_first = memory not in touched.read_first
             aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
-            if written_first and aligned and self._is_private(accesses[0], group.nests):
+            if written_first and aligned and self._is_private(accesses[0], touched):
                 unused.add(memory)
                 self._shrunk.setdefault(accesses[0].buffer.value, accesses[0].buffer.value)
         return frozenset(unused)
 
-    def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:
-        """Return whether only these nests use the memory behind an access."""
+    def _is_private(self, access: Access, touched: _Memory) -> bool:
+        """Return whether only the nests that touch this memory use that behind an access."""
         memory = access.buffer.value
         if access.buffer.kind != "allocation" or memory.owner.operation.name != "memref.alloc":
             return False
-        if memory.owner.operation.block != self._block:
+        if memory.owner.operation.block != self._block or touched.views[memory] != {access.memref}:
             return False
-        allowed = [*(nest.op for nest in nests), *self._collapser.views]
+        users = (use.owner.operation for use in memory.uses)
         return all(
-            use.owner.operation in allowed or use.owner.operation.name == "memref.dealloc"
-            for use in memory.uses
-        ) and not any(
-            access.buffer.value == other.buffer.value and access.memref != other.memref
-            for nest in nests
-            for other in nest.accesses
+            user in touched.nests or user.name == "memref.dealloc" or user in self._collapser.views
+            for user in users
         )
 
     def _shrink(self, memory: Any, axis: int, allocation: Any) -> Any:
@@ -364,11 +358,27 @@ def _sums_of(nest: Nest) -> dict[int, Combiner]:
     }
 
 
-def _by_memref(nests: Sequence[Nest]) -> dict[Any, list[Access]]:
-    accesses: dict[Any, list[Access]] = {}
-    for access in (access for nest in nests for access in nest.accesses):
-        accesses.setdefault(access.memref, []).append(access)
-    return accesses
+class _Memory:
+    """The memory that nests touch.
+
+    Attributes:
+        nests: their ops.
+        accesses: by memref.
+        views: the memrefs, by the buffers that they are views of.
+        read_first: the memrefs that the first nest to touch them reads.
+    """
+
+    def __init__(self, nests: Sequence[Nest]) -> None:
+        self.nests = {nest.op for nest in nests}
+        self.accesses: dict[Any, list[Access]] = {}
+        self.views: dict[Any, set[Any]] = {}
+        self.read_first: set[Any] = set()
+        for nest in nests:
+            reads = [access.memref for access in nest.reads]
+            self.read_first.update(memory for memory in reads if memory not in self.accesses)
+            for access in nest.accesses:
+                self.accesses.setdefault(access.memref, []).append(access)
+                self.views.setdefault(access.buffer.value, set()).add(access.memref)
 
 
 def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
@@ -409,32 +419,94 @@ def _partition(nests: Sequence[Nest], depth: int) -> list[_Group]:
 
 def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
     """Return the longest run from the first nest on around which a loop over scalars can stand."""
-    run = [nests[0]]
+    run = _Run(nests[0], depth)
     if _has_outer_loop(nests[0], depth):
         for nest in nests[1:]:
-            if not _has_outer_loop(nest, depth):
+            if not _has_outer_loop(nest, depth) or not run.has_size_of(nest):
                 break
-            if not all(_may_share_outer(earlier, nest, depth) for earlier in run):
+            if not all(_may_share_outer(earlier, nest, depth) for earlier in run.related(nest)):
                 break
-            run.append(nest)
-    while len(run) > 1 and run[-1].rank == depth + 1:
-        run.pop()  # a nest after the last row is quicker in a loop of its own
-    if not any(nest.rank > depth + 1 for nest in run):
+            run.add(nest)
+    members = run.nests
+    while len(members) > 1 and members[-1].rank == depth + 1:
+        members.pop()  # a nest after the last row is quicker in a loop of its own
+    if not any(nest.rank > depth + 1 for nest in members):
         return None
-    return _Group(tuple(run), is_innermost=False)
+    return _Group(tuple(members), is_innermost=False)
 
 
 def _inner_group(nests: Sequence[Nest], depth: int) -> _Group:
-    run = [nests[0]]
+    run = _Run(nests[0], depth)
     for nest in nests[1:]:
-        if nest.rank > depth + 1 or not all(
-            _may_share_inner(earlier, nest, depth) for earlier in run
-        ):
+        if nest.rank > depth + 1 or (nest.rank > depth and not run.has_size_of(nest)):
             break
-        run.append(nest)
-    while len(run) > 1 and run[-1].rank <= depth and any(nest.rank > depth for nest in run):
-        run.pop()
-    return _Group(tuple(run), is_innermost=True)
+        if not all(_may_share_inner(earlier, nest, depth) for earlier in run.related(nest)):
+            break
+        run.add(nest)
+    members = run.nests
+    while len(members) > 1 and members[-1].rank <= depth and any(n.rank > depth for n in members):
+        members.pop()
+    return _Group(tuple(members), is_innermost=True)
+
+
+class _Run:
+    """Consecutive nests of one loop, by the memory that they touch.
+
+    Attributes:
+        nests: in their order.
+    """
+
+    def __init__(self, first: Nest, depth: int) -> None:
+        self.nests: list[Nest] = []
+        self._depth = depth
+        self._sizes: set[_Extent] = set()
+        self._readers, self._writers = _ByBuffer(), _ByBuffer()
+        self.add(first)
+
+    def add(self, nest: Nest) -> None:
+        """Append a nest."""
+        self.nests.append(nest)
+        if nest.rank > self._depth:
+            self._sizes.add(_extent(nest, self._depth))
+        reads, writes = _touched(nest)
+        self._readers.add(nest, reads)
+        self._writers.add(nest, writes)
+
+    def has_size_of(self, nest: Nest) -> bool:
+        """Return whether the loop is known to have the trip count of another nest's."""
+        extent = _extent(nest, self._depth)
+        return all(_are_same(extent, own) for own in self._sizes)
+
+    def related(self, nest: Nest) -> list[Nest]:
+        """Return the nests that may touch memory of another one, which one of the two writes."""
+        reads, writes = _touched(nest)
+        related = [*self._writers.of([*reads, *writes]), *self._readers.of(writes)]
+        return list(dict.fromkeys(related))
+
+
+class _ByBuffer:
+    """Nests by buffers: an allocation is found without a look at all others."""
+
+    def __init__(self) -> None:
+        self._nests: dict[Buffer, list[Nest]] = {}
+        self._older: dict[Buffer, list[Nest]] = {}
+
+    def add(self, nest: Nest, accesses: Sequence[Access]) -> None:
+        for buffer in {access.buffer for access in accesses}:
+            nests = self._nests.setdefault(buffer, [])
+            nests.append(nest)
+            if not buffer.is_fresh:
+                self._older[buffer] = nests
+
+    def of(self, accesses: Sequence[Access]) -> Iterator[Nest]:
+        """Yield the nests whose buffers may alias with one of these."""
+        for buffer in {access.buffer for access in accesses}:
+            candidates = self._nests if buffer.kind == "unknown" else self._older
+            if buffer.is_fresh:
+                yield from self._nests.get(buffer, ())
+            for other, nests in candidates.items():
+                if may_alias(buffer, other):
+                    yield from nests
 
 
 def _has_outer_loop(nest: Nest, depth: int) -> bool:
@@ -445,8 +517,6 @@ def _has_outer_loop(nest: Nest, depth: int) -> bool:
 
 
 def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
-    if not _same_extent(earlier, later, depth):
-        return False
     are_copies = _copies_parts(earlier, depth) and _copies_parts(later, depth)
     return all(
         mine.is_same_at(other, depth) or (are_copies and are_apart(mine.memref, other.memref))
@@ -473,8 +543,6 @@ def _may_share_inner(earlier: Nest, later: Nest, depth: int) -> bool:
         return True  # done before all that follows
     once, each_round, _ = _phases(later, depth)
     _, earlier_rounds, earlier_after = _phases(earlier, depth)
-    if later.rank > depth and not _same_extent(earlier, later, depth):
-        return False
     moved = [*_conflicts(earlier_rounds, once), *_conflicts(earlier_after, once)]
     moved += _conflicts(earlier_after, each_round)
     if moved:
@@ -512,13 +580,21 @@ def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]
     return [(a, b) for a, b in pairs if may_alias(a.buffer, b.buffer)]
 
 
-def _same_extent(earlier: Nest, later: Nest, dim: int) -> bool:
-    """Return whether a loop is known to have the same trip count in both nests."""
-    static = earlier.static_extent(dim), later.static_extent(dim)
-    if None not in static:
-        return static[0] == static[1]
-    sizes = {_size(*extent) for extent in earlier.extents(dim)}
-    return not sizes.isdisjoint(_size(*extent) for extent in later.extents(dim))
+_Extent = tuple[int | None, frozenset[Any]]
+
+
+def _extent(nest: Nest, dim: int) -> _Extent:
+    """Return the trip count of a loop where a type tells it, and names for it."""
+    sizes = frozenset(_size(*extent) for extent in nest.extents(dim))
+    return nest.static_extent(dim), sizes
+
+
+def _are_same(extent: _Extent, other: _Extent) -> bool:
+    """Return whether two trip counts are known to be equal."""
+    (count, sizes), (other_count, other_sizes) = extent, other
+    if count is not None and other_count is not None:
+        return count == other_count
+    return not sizes.isdisjoint(other_sizes)
 
 
 def _size(memory: Any, axis: int) -> Any:

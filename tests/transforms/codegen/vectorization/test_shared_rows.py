@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -240,3 +243,32 @@ def test_the_code_of_a_softmax_calls_no_function_and_gathers_nothing() -> None:
     called = set(re.findall(r"llvm\.call @(\w+)", run.as_text("llvm")))
     assert called <= {"malloc", "free", "lx_entry_softmax"}
     assert "gather" not in run.asm()
+
+
+def test_the_work_grows_with_the_nests_and_not_with_their_square() -> None:
+    def calls(count: int) -> int:
+        made = 0
+
+        def watch(frame: FrameType, event: str, _: Any) -> None:
+            nonlocal made
+            made += event == "call" and frame.f_code.co_filename.endswith("_nest_emitter.py")
+
+        type_ = "memref<9xi32>"
+        body = "%r = arith.addi %in0, %in0 : i32"
+        names = ["%x", *(f"%t{at}" for at in range(count)), "%y"]
+        buffers = [f"\n  {name} = memref.alloc() : {type_}" for name in names[1:-1]]
+        nests = [
+            generic(["i", "i"], ["parallel"], [(name, type_), (after, type_)], body)
+            for name, after in pairwise(names)
+        ]
+        module = lx.parse(function([("%x", type_), ("%y", type_)], *buffers, *nests))
+        before = sys.getprofile()
+        sys.setprofile(watch)
+        try:
+            module.run("linalg-ext-vectorize-loops")
+        finally:
+            sys.setprofile(before)
+        assert "linalg.generic" not in str(module)
+        return made
+
+    assert calls(120) < 3 * calls(60)
