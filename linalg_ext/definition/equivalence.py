@@ -15,15 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-    addends,
-)
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import (
     Assignment,
@@ -37,6 +28,15 @@ from linalg_ext.definition.model import (
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, constant_of
 from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+    addends,
+)
 
 
 def with_positional_names(definition: OpDefinition) -> OpDefinition:

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from linalg_ext.definition.affine import (
+from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.errors import DefinitionError, ShapeError
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -24,8 +26,6 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
     linear_terms,
 )
-from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.errors import DefinitionError, ShapeError
 
 Size = Any
 """An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""

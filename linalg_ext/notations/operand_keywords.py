@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.model import OpDefinition, Operand
 from linalg_ext.definition.operand_maps import (
     Indices,
@@ -25,6 +24,7 @@ from linalg_ext.definition.operand_maps import (
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, counted
 from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.symbolic.affine import AffineMap
 
 MAP_WORDS: Mapping[str, str] = {
     "broadcast": "broadcast",

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
 from linalg_ext.bindings import arith, complex, ir, linalg, math, memref, tensor
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, why_several
@@ -51,6 +50,7 @@ from linalg_ext.structured.outputs import (
     sizes_of,
     split_sizes,
 )
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir, scf, tensor
-from linalg_ext.definition.affine import (
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineSymbol,
-    linear_terms,
-)
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
@@ -51,6 +44,13 @@ from linalg_ext.structured.operands import BoundOp, static_sizes
 from linalg_ext.structured.outputs import RuntimeSize, as_operand
 from linalg_ext.structured.payload import build_generic, symbol_size
 from linalg_ext.structured.steps import bound_step, extents_of, operand_values
+from linalg_ext.symbolic.affine import (
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineSymbol,
+    linear_terms,
+)
 
 Terms = Mapping[str, int]
 """Factors of dimensions."""

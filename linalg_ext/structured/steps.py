@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -23,6 +22,7 @@ from linalg_ext.errors import ShapeError
 from linalg_ext.structured.operands import BoundOp, predefined_types, static_sizes
 from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, initial_tensor
 from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 
 
 def bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import affine, arith, ir, memref, scf, tensor
-from linalg_ext.definition.affine import (
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -23,8 +25,6 @@ from linalg_ext.definition.affine import (
     AffineMap,
     linear_terms,
 )
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.transforms.analysis.buffers import element_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, nest, sub

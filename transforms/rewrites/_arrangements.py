@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.extension import COMPUTE_TYPE
@@ -22,6 +21,7 @@ from linalg_ext.structured.maps import collapsed_tensor, groups_of, indexing_map
 from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.outputs import dim_of, filled
+from linalg_ext.symbolic.affine import AffineConst, AffineDim
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""

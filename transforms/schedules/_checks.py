@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import (
+from linalg_ext.errors import ScheduleError
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.payload import reaches_outside_memory
+from linalg_ext.structured.sizes import as_number
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -18,11 +23,6 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineMap,
 )
-from linalg_ext.errors import ScheduleError
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.payload import reaches_outside_memory
-from linalg_ext.structured.sizes import as_number
 from linalg_ext.transforms.ir_utils.walking import element_type, place, select
 
 

@@ -10,12 +10,12 @@ from functools import reduce
 from typing import NamedTuple
 
 from linalg_ext.bindings import arith, ir, linalg, scf, tensor
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.mixed import Index, mixed_operands, type_shape
 from linalg_ext.structured.sizes import as_number, index, size_of, value_of
 from linalg_ext.structured.views import is_view, tile_view
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op

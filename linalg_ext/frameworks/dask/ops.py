@@ -9,7 +9,6 @@ from typing import Any
 
 from linalg_ext.compiler.op_calls import dtype_of_keyword
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.calls import Shape, per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.functions import Function, FunctionKind
@@ -44,6 +43,7 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, linear_terms
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
@@ -26,6 +25,7 @@ from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.op_builders import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor, make_outputs
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol, linear_terms
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import element_type
 from linalg_ext.tracing.values.emission import shape_text

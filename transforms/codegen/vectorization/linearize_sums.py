@@ -88,9 +88,9 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
