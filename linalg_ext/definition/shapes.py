@@ -10,7 +10,7 @@ the output is as long as it declares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -26,9 +26,10 @@ from linalg_ext.symbolic.affine import (
     AffineSymbol,
     linear_terms,
 )
+from linalg_ext.symbolic.integers import maximum
 
 Size = Any
-"""An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""
+"""An `int`, or a symbolic integer."""
 
 
 def infer_extents(
@@ -264,18 +265,12 @@ def check_shapes(
     """
     extents = {dim: extent for dim, extent in extents.items() if isinstance(extent, int)}
     owner: dict[str, str] = {}
-    longer = longer_axes(definition)
-    narrowed = narrowed_axes(definition)
     for term in _index_terms(definition, shapes, symbols):
         if not isinstance(term.size, int):
             continue
         if isinstance(term.expr, AffineDim):
             dim = term.expr.name
-            place = (term.operand, term.axis, dim)
-            may_end_early = place in longer or (
-                place in narrowed and not _is_as_long_as_output(definition, term)
-            )
-            if may_end_early and extents[dim] <= term.size:
+            if _may_end_early(definition, term) and extents[dim] <= term.size:
                 continue
             if extents[dim] != term.size:
                 raise ShapeError(
@@ -290,6 +285,42 @@ def check_shapes(
     _check_equal_symbols(definition, shapes)
     _check_declared_sizes(definition, shapes, symbols)
     _check_tables(definition, shapes, extents)
+
+
+def demands(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size]],
+    symbols: Mapping[str, int],
+) -> Iterator[tuple[str, Size, Size]]:
+    """Yield the conditions on open sizes: a sign, `==` or `>=`, between two sizes."""
+    if definition.is_rank_polymorphic:
+        longest = max(shapes.values(), key=len)
+        for shape in shapes.values():
+            yield from (("==", *pair) for pair in zip(longest, shape, strict=False))
+        return
+    extents = infer_extents(definition, shapes, symbols)
+    yield from ((">=", extent, 0) for extent in extents.values())
+    terms = _index_terms(definition, shapes, symbols)
+    declared = _declared_extents(definition, symbol_sizes(definition, shapes, symbols))
+    stated = {
+        term.expr.name for term in terms if isinstance(term.expr, AffineDim)
+    } | declared.keys()
+    # A size that a sum leaves room for is 1 or more.
+    ends = {dim: size if dim in stated else maximum(size, 1) for dim, size in extents.items()}
+    for term in terms:
+        if isinstance(term.expr, AffineDim):
+            sign = ">=" if _may_end_early(definition, term) else "=="
+            yield sign, term.size, extents[term.expr.name]
+        elif not term.expr.symbols and (last := _highest(term.expr, ends)) is not None:
+            yield ">=", term.size, last + 1
+
+
+def _may_end_early(definition: OpDefinition, term: _IndexTerm) -> bool:
+    """Return whether an axis may be longer than the dimension that indexes it by itself."""
+    place = (term.operand, term.axis, str(term.expr))
+    return place in longer_axes(definition) or (
+        place in narrowed_axes(definition) and not _is_as_long_as_output(definition, term)
+    )
 
 
 def _check_tables(
@@ -556,7 +587,7 @@ def _solve(
             expected=_describe(definition),
         )
     extent = room // factors[unknown[0]] + 1
-    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+    return unknown[0], maximum(extent, 0)
 
 
 def _solve_quotients(
@@ -575,7 +606,7 @@ def _solve_quotients(
             f"{term.operand}, which has size {term.size}",
             expected=_describe(definition),
         )
-    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+    return unknown[0], maximum(extent, 0)
 
 
 def _reaching(expr: AffineExpr) -> list[str]:

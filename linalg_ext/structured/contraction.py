@@ -51,8 +51,8 @@ from linalg_ext.structured.extension import (
 )
 from linalg_ext.structured.op_builders import build
 from linalg_ext.structured.operands import bind, element_of, producer, type_sizes
-from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.sizes import size_at
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.utils.hooks import Shown
 

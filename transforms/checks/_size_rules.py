@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import affine, arith, ir, memref, scf, tensor
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import nest_over
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.symbolic.affine import (
@@ -26,8 +28,7 @@ from linalg_ext.symbolic.affine import (
     linear_terms,
 )
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, nest, sub
+from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
 from linalg_ext.transforms.ir_utils.walking import text_of
 
 from ._assertions import DYNAMIC, Bounds, as_condition, mixed, operand_groups
@@ -492,7 +493,7 @@ def _every_position(
         return [arith.andi(so_far[0], fits)]
 
     with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(nest(lengths, [as_condition(True)], look))
+        scf.YieldOp(nest_over(lengths, [as_condition(True)], look))
     return branch.results[0]
 
 

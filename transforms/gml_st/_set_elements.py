@@ -17,7 +17,7 @@ from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.mixed import Index, Size, mixed_operands, type_shape
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.sizes import size_at
 from linalg_ext.structured.views import tile_view
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 from linalg_ext.symbolic.integers import Number

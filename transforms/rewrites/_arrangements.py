@@ -20,7 +20,8 @@ from linalg_ext.structured.extension import COMPUTE_TYPE
 from linalg_ext.structured.maps import collapsed_tensor, groups_of, indexing_maps, split_operands
 from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import dim_of, filled
+from linalg_ext.structured.outputs import filled
+from linalg_ext.structured.sizes import dim_of
 from linalg_ext.symbolic.affine import AffineConst, AffineDim
 
 Axes = tuple[int | None, ...]

@@ -13,7 +13,7 @@ from linalg_ext.bindings import arith, ir, linalg, scf, tensor
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.mixed import Index, mixed_operands, type_shape
-from linalg_ext.structured.sizes import as_number, index, size_of, value_of
+from linalg_ext.structured.sizes import as_number, mixed_size, size_of, value_of
 from linalg_ext.structured.views import is_view, tile_view
 from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.symbolic.integers import Number
@@ -141,8 +141,8 @@ class _Slice:
         return _result(tensor.InsertSliceOp(part, self.base, *mixed_operands(*self._geometry())))
 
     def _geometry(self) -> tuple[list[Index], list[Index], list[Index]]:
-        sizes = [index(size) for size in self.sizes]
-        offsets = [index(axis.offset) for axis in self.axes]
+        sizes = [mixed_size(size) for size in self.sizes]
+        offsets = [mixed_size(axis.offset) for axis in self.axes]
         return offsets, sizes, [axis.stride for axis in self.axes]
 
 

@@ -23,7 +23,7 @@ from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.op_builders import build, results_of
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
+from linalg_ext.structured.outputs import initial_tensor
 from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.shaping import expand_dims, reshape
 from linalg_ext.tracing.values.axes import normal_axes
@@ -79,12 +79,15 @@ def contracted(
     shape = tuple(trace.resolved(sizes[label]) for label in output)
     dtypes = {f"T{number + 1}": own for number, (_, _, own) in enumerate(read)} | {"U": dtype}
     with at_users_line():
-        runtime = [
-            RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
-        ]
+        runtime_shape = [trace.number(size) for size in shape]
         (result_operand,) = definition.outputs
         target = initial_tensor(
-            definition, result_operand.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+            definition,
+            result_operand.name,
+            runtime_shape,
+            element_type(dtype),
+            _NO_ATTRIBUTES,
+            dtype,
         )
         inputs = [tensor for tensor, _, _ in read]
         bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))

@@ -1,7 +1,6 @@
 """Sizes that are open while a function is traced: `lx.Dim("n")` and the numbers computed from it.
 
-A size is an integer, or a symbolic integer of named dimensions. Python cannot ask such a number for
-what only a call tells.
+A size is an integer, or a symbolic integer of named dimensions, whose value a call alone tells.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def _operation(compute: Callable[[Any, Any], Number]) -> Callable[[Size, Any], A
 
     def operate(self: Size, other: Any) -> Any:
         number = _number(other)
-        return NotImplemented if number is None else _size(compute(self.number, number))
+        return NotImplemented if number is None else as_size(compute(self.number, number))
 
     return operate
 
@@ -83,7 +82,8 @@ class Size:
     def substitute(self, sizes: Mapping[str, AnySize]) -> AnySize:
         """Return the size with other sizes in the place of dimensions."""
         numbers = {name: as_number(size) for name, size in sizes.items()}
-        return _size(substitute(self.number, numbers))
+        size: AnySize = as_size(substitute(self.number, numbers))
+        return size
 
     __add__ = __radd__ = _operation(operator.add)
     __mul__ = __rmul__ = _operation(operator.mul)
@@ -95,7 +95,7 @@ class Size:
     __rmod__ = _operation(lambda own, other: other % own)
 
     def __neg__(self) -> Any:
-        return _size(-self.number)
+        return as_size(-self.number)
 
     def __pos__(self) -> Size:
         return self
@@ -185,5 +185,6 @@ def _number(value: Any) -> Number | None:
     return int(value) if isinstance(value, int | np.integer) else None
 
 
-def _size(number: Number) -> Any:
+def as_size(number: Number) -> Any:
+    """Return a number of the algebra as a size."""
     return number if isinstance(number, int) else Size(number)

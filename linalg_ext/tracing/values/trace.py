@@ -12,11 +12,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.indices import Emitter
-from linalg_ext.structured.outputs import dim_of
-from linalg_ext.symbolic.integers import symbols_of
-from linalg_ext.tracing.values.sizes import AnySize, Size, is_least, same
+from linalg_ext.structured.sizes import SizeOf, value_of
+from linalg_ext.symbolic.integers import Number, Symbol, substitute, symbols_of
+from linalg_ext.tracing.values.sizes import AnySize, Size, as_number, is_least, same
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
@@ -114,13 +112,16 @@ class Trace:
             self.demands.append(Demand(left, right, ">=", operation, caller_location()))
         return answer is not False
 
+    def number(self, size: AnySize) -> Number:
+        """Return a size in the sizes of the function's arguments."""
+        number = as_number(self.resolved(size))
+        names = {str(symbol.key) for symbol in symbols_of(number)}
+        sizes = {name: Symbol(SizeOf(*self.places[name]), lower=0) for name in names}
+        return substitute(number, sizes)
+
     def value(self, size: AnySize) -> ir.Value:
         """Return a size as a value of type index, made at the insertion point."""
-        size = self.resolved(size)
-        if not isinstance(size, Size):
-            return integer_constant(ir.IndexType.get(), size)
-        names = dict.fromkeys(symbol.key for symbol in symbols_of(size.number))
-        return Emitter({name: dim_of(*self.places[name]) for name in names}).value(size.number)
+        return value_of(self.number(size))
 
 
 @contextmanager

@@ -35,10 +35,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from linalg_ext.bindings import arith, complex, ir, memref, scf
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.views import tile_view
 from linalg_ext.symbolic.affine import factor_of
-from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along, size_of
+from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, part_along, size_of
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,

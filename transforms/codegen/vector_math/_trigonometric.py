@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, scf, vector
+from linalg_ext.structured.loops import either
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._floats import Floats, any_of
 

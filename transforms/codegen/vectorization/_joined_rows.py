@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import either
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._vector_rows import (
     Member,

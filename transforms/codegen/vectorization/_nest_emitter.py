@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import either
 from linalg_ext.transforms.analysis.buffers import are_apart, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.transforms.ir_utils.arithmetic import known_index
 from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 
 from ._joined_rows import joined_rows, with_one_row

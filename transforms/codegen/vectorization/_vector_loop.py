@@ -20,12 +20,13 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import either
 from linalg_ext.transforms.analysis.buffers import may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant
 
 from ._vector_rows import (
     Key,

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.codegen.base.blocked_sums import add_compensated, negative_zero
 from linalg_ext.transforms.codegen.base.transposition import transposed
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 

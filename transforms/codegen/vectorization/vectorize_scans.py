@@ -40,6 +40,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
@@ -50,7 +51,7 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.payload import obstacle_to_vectors
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, index, known_index, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import ops_of, select
 
