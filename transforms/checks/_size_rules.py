@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.bindings import affine, arith, ir, memref, scf, tensor
+from linalg_ext.bindings import affine, arith, ir, memref, tensor
 from linalg_ext.structured.constants import index
-from linalg_ext.structured.loops import nest_over
+from linalg_ext.structured.loops import either, nest_over
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.symbolic.affine import (
@@ -480,10 +480,6 @@ def _every_position(
     size: Any,
 ) -> Any:
     """Return True if the ends are inside, else whether every position that occurs is."""
-    i1 = ir.IntegerType.get_signless(1)
-    branch: Any = scf.IfOp(inside, [i1], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([as_condition(True)])
 
     def look(positions: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
         by_dim = dict(zip(dims, positions, strict=True))
@@ -492,9 +488,10 @@ def _every_position(
         fits = arith.andi(compare("sle", 0, position), compare("slt", position, size))
         return [arith.andi(so_far[0], fits)]
 
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(nest_over(lengths, [as_condition(True)], look))
-    return branch.results[0]
+    def every() -> list[Any]:
+        return nest_over(lengths, [as_condition(True)], look)
+
+    return either(inside, lambda: [as_condition(True)], every, [inside])[0]
 
 
 def _positions_of(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from linalg_ext.bindings import arith, ir, linalg, scf, tensor
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
+from linalg_ext.structured.loops import counted
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.mixed import Index, mixed_operands, type_shape
 from linalg_ext.structured.sizes import as_number, mixed_size, size_of, value_of
@@ -192,12 +193,13 @@ class _Nest:
         if size == 1:
             return self.around({**position, dim: 0}, state, depth)
         carried = list(state) if self.op.results else []
-        loop = scf.ForOp(value_of(0), value_of(size), value_of(1), carried)
-        with ir.InsertionPoint(loop.body):
-            inner_position = {**position, dim: as_number(loop.induction_variable)}
-            inner = self.around(inner_position, list(loop.inner_iter_args) or state, depth + 1)
-            scf.YieldOp(inner if carried else [])
-        return list(loop.results) or list(state)
+
+        def step(at: ir.Value, inner_state: list[ir.Value]) -> list[ir.Value]:
+            inner_position = {**position, dim: as_number(at)}
+            inner = self.around(inner_position, inner_state or state, depth + 1)
+            return inner if carried else []
+
+        return counted(0, value_of(size), carried, step) or list(state)
 
     def _within(
         self, position: Mapping[str, Number], state: Sequence[ir.Value], depth: int

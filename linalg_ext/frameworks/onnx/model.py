@@ -14,7 +14,7 @@ import numpy as np
 
 from linalg_ext.cache.keys import digest
 from linalg_ext.errors import ArgumentError, ArityError, IRError, ModelError, refuse_pickling
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.frameworks.kernels import kernel_of, module_of
 from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
 from linalg_ext.frameworks.onnx.writing import is_weight, put
@@ -73,9 +73,11 @@ class OnnxModel:
         kinds = [output.type.tensor_type.elem_type for output in outputs]
         self.kernel: Kernel = _compiled(
             model.proto,
-            checked=Options.current().checked if checked is None else checked,
-            opt_level=opt_level,
-            result_dtypes=[dtype_of(kind) for kind in kinds],
+            CompilerOptions(
+                checked=Options.current().checked if checked is None else checked,
+                opt_level=opt_level,
+                result_dtypes=[dtype_of(kind) for kind in kinds],
+            ),
         )
 
     @cached_property
@@ -115,7 +117,7 @@ class OnnxModel:
         refuse_pickling("a compiled model", "pickle the path of the model, and compile it there")
 
 
-def _compiled(proto: Any, **options: Any) -> Kernel:
+def _compiled(proto: Any, options: CompilerOptions) -> Kernel:
     """Return the kernel of a prepared model; the key has the whole model and its importer."""
 
     # A model from the disk cache does without MLIR, which these imports load.
@@ -132,7 +134,7 @@ def _compiled(proto: Any, **options: Any) -> Kernel:
     fingerprint = digest(
         onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True)
     )
-    return kernel_of("model of ONNX", fingerprint, module, refusal, **options)
+    return kernel_of("model of ONNX", fingerprint, module, refusal, options)
 
 
 Array = np.ndarray[Any, Any]

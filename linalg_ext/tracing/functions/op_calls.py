@@ -123,7 +123,7 @@ def _resolved(
     outputs: Mapping[str, Shape],
     attributes: CallAttributes,
 ) -> dict[str, Shape]:
-    """As `resolve_shapes`, of shapes that may be open: their conditions are checked in each call."""
+    """As `resolve_shapes`, of shapes that may be open: each call checks their conditions."""
     trace = current_trace()
     numbers = [
         {n: tuple(as_number(trace.resolved(size)) for size in shape) for n, shape in own.items()}

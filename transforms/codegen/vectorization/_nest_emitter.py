@@ -14,7 +14,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.structured.constants import index
-from linalg_ext.structured.loops import either
+from linalg_ext.structured.loops import counted, either
 from linalg_ext.transforms.analysis.buffers import are_apart, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
 from linalg_ext.transforms.codegen.base.machine import this_machine
@@ -203,15 +203,15 @@ class NestEmitter:
         high: Any,
         step: int = 1,
     ) -> None:
-        loop = scf.ForOp(low, high, index(step))
-        with ir.InsertionPoint(loop.body):
-            at = loop.induction_variable
+        def body(at: Any, _: list[Any]) -> list[Any]:
             if step == 1:
                 self._emit(nests, depth + 1, (*ivs, at))
             else:
                 rows = [at, *(arith.addi(at, index(row)) for row in range(1, step))]
                 self._emit_rows(nests, depth, ivs, rows)
-            scf.YieldOp([])
+            return []
+
+        counted(low, high, [], body, step)
 
     def _emit_rows(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], rows: Sequence[Any]
