@@ -39,18 +39,6 @@ from linalg_ext.symbolic.affine import (
 )
 
 
-def with_positional_names(definition: OpDefinition) -> OpDefinition:
-    """The definition with dimensions d0, d1, ... and symbols s0, s1, ..., as affine maps have them.
-
-    All else stays as it is: two definitions that differ in these names alone become equal.
-    """
-    renaming = Renaming(
-        dims={dim: f"d{i}" for i, dim in enumerate(definition.dims)},
-        symbols={name: AffineSymbol(f"s{i}") for i, name in enumerate(definition.symbols)},
-    )
-    return _in_order(with_indices(renaming.definition(definition), _with_sorted_sums))
-
-
 def canonical(definition: OpDefinition) -> OpDefinition:
     """The canonical form: equal, and of equal hash, for definitions of the same operation."""
     dims = by_appearance(definition)

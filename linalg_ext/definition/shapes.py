@@ -26,7 +26,7 @@ from linalg_ext.symbolic.affine import (
     AffineSymbol,
     linear_terms,
 )
-from linalg_ext.symbolic.integers import maximum
+from linalg_ext.symbolic.integers import Symbol, lower, maximum, upper
 
 Size = Any
 """An `int`, or a symbolic integer."""
@@ -451,7 +451,12 @@ def _known_index(
 def _check_reach(definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, int]) -> None:
     if term.expr.symbols:
         return
-    low, high = _bounds(term.expr, extents)
+    reached = term.expr.evaluate(
+        {AffineDim(dim): Symbol(dim, 0, extents[dim] - 1) for dim in term.expr.dims}
+    )
+    low, high = lower(reached), upper(reached)
+    if low is None or high is None:
+        raise TypeError(f"no bound of {term.expr} was found")
     if low < 0 or high >= term.size:
         raise ShapeError(
             f"{definition.name}: `{term.written}` reaches index {low if low < 0 else high} "
@@ -661,35 +666,3 @@ def _highest(expr: AffineExpr, extents: Mapping[str, Size]) -> Size | None:
             return inner // factor
         case _:
             return (inner + (factor - 1)) // factor
-
-
-def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
-    """The smallest and the largest value of an expression over the iteration space."""
-    if isinstance(expr, AffineConst):
-        return expr.value, expr.value
-    if isinstance(expr, AffineDim):
-        return 0, extents[expr.name] - 1
-    linear = linear_terms(expr)
-    if linear is not None:
-        factors, constant = linear
-        reach = [factor * (extents[dim] - 1) for dim, factor in factors.items()]
-        return (
-            constant + sum(value for value in reach if value < 0),
-            constant + sum(value for value in reach if value > 0),
-        )
-    if not isinstance(expr, AffineBinary):
-        raise ShapeError(f"the value of symbol {expr} is not known", hint="bind it to an attribute")
-    (low, high), (divisor, _) = _bounds(expr.lhs, extents), _bounds(expr.rhs, extents)
-    match expr.kind:
-        case AffineKind.ADD:
-            other_low, other_high = _bounds(expr.rhs, extents)
-            return low + other_low, high + other_high
-        case AffineKind.MUL:
-            ends = (low * divisor, high * divisor)
-            return min(ends), max(ends)
-        case AffineKind.FLOORDIV:
-            return low // divisor, high // divisor
-        case AffineKind.CEILDIV:
-            return -(-low // divisor), -(-high // divisor)
-        case AffineKind.MOD:
-            return (low, high) if low >= 0 and high < divisor else (0, divisor - 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.einsum.emission import definition_for
-from linalg_ext.compiler.einsum.request import Request, resolve
+from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
@@ -238,15 +238,7 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
     values = [as_traced(value) for value in operands]
     contraction = request.subscripts.bind(_known_shapes(request, values))
     path = find_path(contraction, request.optimize)
-    dtypes = resolve(
-        tuple(value.dtype for value in values),
-        request.kind,
-        dtype=request.dtype,
-        compute_type=request.compute_type,
-        casting=request.casting,
-        out=None,
-        out_is_cast=True,
-    )
+    dtypes = request.dtypes_for(values)
     if dtypes.operands != dtypes.compute:
         values = [cast_to(value, dtypes.operands) for value in values]
     labels = [
