@@ -456,7 +456,7 @@ def _check_reach(definition: OpDefinition, term: _IndexTerm, extents: Mapping[st
     )
     low, high = lower(reached), upper(reached)
     if low is None or high is None:
-        raise TypeError(f"no bound of {term.expr} was found")
+        raise TypeError(f"the bounds of {term.expr} are not known")
     if low < 0 or high >= term.size:
         raise ShapeError(
             f"{definition.name}: `{term.written}` reaches index {low if low < 0 else high} "

@@ -55,6 +55,20 @@ def _comparison(sign: str, compare: Callable[[Any, Any], Truth]) -> Callable[[Si
     return ask
 
 
+def _quotient(own: Any, divisor: Any) -> Number:
+    """Return `own // divisor`; the algebra divides by positive numbers."""
+    is_negative = isinstance(divisor, int) and divisor < 0
+    quotient: Number = -own // -divisor if is_negative else own // divisor
+    return quotient
+
+
+def _remainder(own: Any, divisor: Any) -> Number:
+    """Return `own % divisor`, which has the sign of the divisor."""
+    is_negative = isinstance(divisor, int) and divisor < 0
+    remainder: Number = -(-own % -divisor) if is_negative else own % divisor
+    return remainder
+
+
 class Size:
     """A size that only a call tells. Operators: `+ - * // %`; comparisons where they can be told.
 
@@ -89,9 +103,9 @@ class Size:
     __mul__ = __rmul__ = _operation(operator.mul)
     __sub__ = _operation(operator.sub)
     __rsub__ = _operation(lambda own, other: other - own)
-    __floordiv__ = _operation(operator.floordiv)
+    __floordiv__ = _operation(_quotient)
     __rfloordiv__ = _operation(lambda own, other: other // own)
-    __mod__ = _operation(operator.mod)
+    __mod__ = _operation(_remainder)
     __rmod__ = _operation(lambda own, other: other % own)
 
     def __neg__(self) -> Any:
