@@ -37,9 +37,8 @@ from linalg_ext.frameworks.dask.blocks import (
     threads_of_blocks,
 )
 from linalg_ext.notations.operand_keywords import (
-    inverses_named,
+    mapped_shapes,
     take_operand_maps,
-    with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
@@ -138,11 +137,9 @@ class _Call:
             if operand.kind is OperandKind.INPUT_TENSOR
         }
         known_shapes = {key: value.shape for key, value in inits.items()}
-        shapes = {**given_shapes, **known_shapes}
-        ranks = {key: len(shape) for key, shape in shapes.items()}
-        self._definition = with_operand_maps(natural, maps, ranks)
-        with inverses_named(natural, maps, shapes, attributes.symbols):
-            self._shapes = resolve_shapes(self._definition, given_shapes, known_shapes, attributes)
+        self._definition, self._shapes = mapped_shapes(
+            natural, maps, given_shapes, known_shapes, attributes
+        )
         self._needs_init = not _follow(self._definition, given_shapes, attributes)
         self._apart = split(self._definition, self._shapes, attributes)
         self._inits = inits

@@ -8,15 +8,15 @@ from typing import Any
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
-from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
+from linalg_ext.definition.calls import per_output, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.shapes import demands
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
-    inverses_named,
+    OperandMaps,
+    mapped_shapes,
     take_operand_maps,
-    with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
@@ -28,7 +28,7 @@ from linalg_ext.structured.outputs import initial_tensor
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import element_type
 from linalg_ext.tracing.values.emission import shape_text
-from linalg_ext.tracing.values.sizes import Shape, Size, as_number, as_size
+from linalg_ext.tracing.values.sizes import Shape, as_number, as_size
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace
 
@@ -85,12 +85,8 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         if o.kind is OperandKind.INPUT_TENSOR
     }
     input_shapes = {name: value.shape for name, value in tensors.items()}
-    known_shapes = {name: value.shape for name, value in inits.items()}
-    every = {name: _static(shape) for name, shape in {**input_shapes, **known_shapes}.items()}
-    with inverses_named(definition, operand_maps, every, attributes.symbols):
-        ranks = {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(definition, operand_maps, ranks)
-        shapes = _resolved(definition, input_shapes, known_shapes, attributes)
+    init_shapes = {name: value.shape for name, value in inits.items()}
+    definition, shapes = _resolved(definition, operand_maps, input_shapes, init_shapes, attributes)
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -119,17 +115,18 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
 
 def _resolved(
     definition: OpDefinition,
+    operand_maps: OperandMaps,
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
     attributes: CallAttributes,
-) -> dict[str, Shape]:
-    """As `resolve_shapes`, of shapes that may be open: each call checks their conditions."""
+) -> tuple[OpDefinition, dict[str, Shape]]:
+    """As `mapped_shapes`, of shapes that may be open: each call checks their conditions."""
     trace = current_trace()
     numbers = [
         {n: tuple(as_number(trace.resolved(size)) for size in shape) for n, shape in own.items()}
         for own in (inputs, outputs)
     ]
-    shapes = resolve_shapes(definition, numbers[0], numbers[1], attributes)
+    definition, shapes = mapped_shapes(definition, operand_maps, numbers[0], numbers[1], attributes)
     if not all(isinstance(size, int) for shape in shapes.values() for size in shape):
         text = " and ".join(shape_text(shape) for shape in (*inputs.values(), *outputs.values()))
         operation = f"{definition.name} of shapes {text}"
@@ -145,11 +142,7 @@ def _resolved(
                     where=caller_location(),
                     expected="equal sizes" if sign == "==" else "larger sizes",
                 )
-    return {name: tuple(map(as_size, shape)) for name, shape in shapes.items()}
-
-
-def _static(shape: Shape) -> tuple[int | None, ...]:
-    return tuple(None if isinstance(size, Size) else size for size in shape)
+    return definition, {name: tuple(map(as_size, shape)) for name, shape in shapes.items()}
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir.Value:
