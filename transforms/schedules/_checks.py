@@ -219,7 +219,7 @@ def check_factor(op: ir.Operation, factor: int, loop: ir.Operation) -> None:
 _MOST_COPIES = 1024
 
 
-def enclosing_loop(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
+def enclosing_loop(op: ir.Operation, step: str, loop: int) -> ir.Operation:
     """Return the loop around `op`, counted outwards from 0.
 
     Raises:
@@ -229,13 +229,13 @@ def enclosing_loop(op: ir.Operation, step: str, loop: int, name: str = "scf.for"
     around = []
     parent = op.parent
     while parent is not None and parent.operation.name != "func.func":
-        if parent.operation.name == name:
+        if parent.operation.name == "scf.for":
             around.append(parent.operation)
         parent = parent.operation.parent
     if loop >= len(around):
         raise refusal(
             op,
-            f"{step} needs a loop; {len(around)} of {name} stand around {op.name}",
+            f"{step} needs a loop; {len(around)} of scf.for stand around {op.name}",
             hint="tile it first, or give loop= a number that is there",
         )
     return around[loop]
