@@ -14,7 +14,7 @@ import numpy as np
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, LibraryError, UntrustedError, caller_location
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.kernel import Kernel, Recipe
+from linalg_ext.executable.kernel import CompilerOptions, Kernel, Recipe
 from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
@@ -117,8 +117,8 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if not isinstance(checked, bool | None):
         raise ArgumentError(f"checked is {checked!r}", expected="True, False or None")
-    libraries = _files(libraries)
-    checked = Options.current().checked if checked is None else checked
+    is_checked = Options.current().checked if checked is None else checked
+    options = CompilerOptions(is_checked, opt_level, _files(libraries), result_dtypes)
     if isolated is not False:
         from linalg_ext.executable.worker_process import Limits, isolate
 
@@ -134,39 +134,26 @@ def compile(
             entry,
             limits=Limits() if isolated is True else isolated,
             filename=getattr(module, "filename", "-"),
-            libraries=libraries,
-            result_dtypes=result_dtypes,
             trusted=trusted,
-            checked=checked,
-            opt_level=opt_level,
+            **options._asdict(),
         )
     chosen_search = asked_search(search)
     with searching(chosen_search):
-        return _compiled(module, entry, trusted, checked, opt_level, libraries, result_dtypes, tune)
+        return _compiled(module, entry, trusted, options, tune)
 
 
 def _compiled(
     module: ModuleLike | bytes,
     entry: str | None,
     trusted: bool,
-    checked: bool,
-    opt_level: int | None,
-    libraries: Sequence[str | Path],
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
+    options: CompilerOptions,
     tune: bool | float | Tuning,
 ) -> Kernel:
     # Imported only here, for it loads MLIR: a kernel that is kept does without.
     key: str | None = None
     if isinstance(module, str | bytes) and tune is False:
-        key = disk_cache.key_of_module(
-            "trusted text" if trusted else "text",
-            module,
-            entry,
-            checked=checked,
-            opt_level=opt_level,
-            libraries=libraries,
-            result_dtypes=result_dtypes,
-        )
+        kind = "trusted text" if trusted else "text"
+        key = disk_cache.key_of_module(kind, module, entry, options)
         if (kernel := disk_cache.find(key)) is not None:
             return kernel
     from linalg_ext.compiler.module_compilation import compile_copy
@@ -185,21 +172,14 @@ def _compiled(
         module = Module.parse(module, trusted=trusted)
 
     def make() -> Kernel:
-        return compile_copy(
-            module,
-            entry,
-            trusted=trusted,
-            checked=checked,
-            opt_level=opt_level,
-            libraries=libraries,
-            result_dtypes=result_dtypes,
-            key=key,
-        )
+        return compile_copy(module, entry, options, trusted=trusted, key=key)
 
     return make() if tuning is None else tuned(make, tuning)
 
 
-def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> list[str | Path]:
+def _files(
+    libraries: str | Path | Library | Sequence[str | Path | Library],
+) -> tuple[str | Path, ...]:
     """Return the files of libraries but for registered ones, whose functions have addresses.
 
     A file that is opened for code gives its names to all that is opened later.
@@ -224,7 +204,7 @@ def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> 
                 f"the library `{library.name}` is closed",
                 hint="compile inside its `with` block",
             )
-    return files
+    return tuple(files)
 
 
 def _bytecode_of(module: ModuleLike) -> str | bytes:
@@ -240,8 +220,5 @@ def compile_recipe(recipe: Recipe) -> Kernel:
             recipe.module,
             recipe.entry,
             trusted=recipe.trusted,
-            checked=recipe.checked,
-            opt_level=recipe.opt_level,
-            libraries=recipe.libraries,
-            result_dtypes=recipe.result_dtypes,
+            **recipe.options._asdict(),
         )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
@@ -20,7 +17,7 @@ from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, showing_progress, stage
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.kernel import Kernel, Recipe
+from linalg_ext.executable.kernel import CompilerOptions, Kernel, Recipe
 from linalg_ext.executable.libraries import in_force
 from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.ir.context import Borrowed, borrowed_context
@@ -39,58 +36,45 @@ from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 from linalg_ext.utils.logs import logger
 
+DEFAULTS = CompilerOptions()
+"""The options of a call that names none."""
+
 
 def compile_copy(
     module: ModuleLike | bytes,
     entry: str | None,
+    options: CompilerOptions = DEFAULTS,
     *,
     trusted: bool,
-    checked: bool = False,
-    opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     key: str | None = None,
 ) -> Kernel:
     """`compile` of a copy of a module; `key` is the kernel's key in the cache, if known."""
     with borrowed_context() as loan:
         own = own_copy(module, trusted=trusted, context=loan.context)
         if not trusted:
-            handles = load_libraries([str(library) for library in libraries])
+            handles = load_libraries(list(map(str, options.libraries)))
             check_trust(
                 own.ir.operation,
                 provided=lambda name: _is_registered(name) or is_provided(name, handles),
             )
-        return compile_in_place(
-            own,
-            entry,
-            loan=loan,
-            trusted=trusted,
-            checked=checked,
-            opt_level=opt_level,
-            libraries=libraries,
-            result_dtypes=result_dtypes,
-            key=key,
-        )
+        return compile_in_place(own, entry, options, loan=loan, trusted=trusted, key=key)
 
 
 @showing_progress
 def compile_in_place(
     own: Module,
     entry: str | None = None,
+    options: CompilerOptions = DEFAULTS,
     *,
     loan: Borrowed,
     trusted: bool = True,
-    checked: bool = False,
-    opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     key: str | None = None,
 ) -> Kernel:
     """`compile` a module without other owners, in a context on loan. The module is used up.
 
     Args:
         own: the module.
-        entry, checked, opt_level, libraries, result_dtypes: as of `compile`.
+        entry, options: as of `compile`.
         loan: its context.
         trusted: True where the module is not checked at the kernel's destination: it is this
             library's own, or trusted.
@@ -106,15 +90,7 @@ def compile_in_place(
         key = None
         logger("cache").info("`%s` is not kept: it calls functions of Python", entry)
     elif key is None:
-        key = disk_cache.key_of_module(
-            "module",
-            bytecode,
-            entry,
-            checked=checked,
-            opt_level=opt_level,
-            libraries=libraries,
-            result_dtypes=result_dtypes,
-        )
+        key = disk_cache.key_of_module("module", bytecode, entry, options)
         if (cached := disk_cache.find(key)) is not None:
             if cached.recipe is not None:
                 cached.recipe = cached.recipe._replace(trusted=trusted)
@@ -125,13 +101,13 @@ def compile_in_place(
     with own.context:
         function = find_entry(own.ir, entry)
         signature = read_signature(
-            function, written=written_arguments(function), result_dtypes=result_dtypes
+            function, written=written_arguments(function), result_dtypes=options.result_dtypes
         )
         open_ended = _is_open_ended(own.ir)
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="the entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
-    if checked:
+    if options.checked:
         reports += run_in_place(own, ",".join(CHECKS)).reports
         stages.append(stage("checks", own.ir, clock))
     work = own.ir
@@ -142,23 +118,23 @@ def compile_in_place(
         stages.append(stage(name, module, clock))
         if name == "buffers":
             share = work_to_share(
-                work, stages[-1].bytecode, signature.name, wrapped.symbol, opt_level, libraries
+                work, stages[-1].bytecode, signature.name, wrapped.symbol, options
             )
             shared = None if share is None else SharedWork(share, key)
         if name == "loops":
             written.extend(written_plans(module))
 
     written: list[WrittenPlan] = []
-    info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
+    info = lower_to_llvm(work, on_stage=on_stage, checked=options.checked)
     reports += info.reports
     for recorded in stages:
         recorded.passes = info.passes.get(recorded.name, ())
     # A library's function may wait, even for this interpreter.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
-    level = info.suggested_opt_level if opt_level is None else opt_level
+    level = info.suggested_opt_level if options.opt_level is None else options.opt_level
     if target != host():
         _add_portable_call(work, wrapped.symbol, target)
-    engine = engine_for(target, work, opt_level=level, libraries=libraries)
+    engine = engine_for(target, work, opt_level=level, libraries=options.libraries)
     # The look-up of the entry makes LLVM generate the code.
     engine.function(wrapped.symbol)
     explanation = explained(str(signature), target, reports, written, is_shared=shared is not None)
@@ -177,10 +153,10 @@ def compile_in_place(
             bytecode,
             entry,
             trusted,
-            checked,
-            opt_level,
-            tuple(map(str, libraries)),
-            tuple(result.dtype for result in signature.results),
+            options._replace(
+                libraries=tuple(map(str, options.libraries)),
+                result_dtypes=tuple(result.dtype for result in signature.results),
+            ),
             override(),
         ),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
+from linalg_ext.definition.calls import per_output, split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,
@@ -28,10 +28,9 @@ from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arra
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.known_calls import KnownCalls
 from linalg_ext.notations.operand_keywords import (
-    inverses_named,
+    mapped_shapes,
     operand_maps_key,
     take_operand_maps,
-    with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
@@ -124,14 +123,9 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
-    if operand_maps:
-        every = {**given_shapes, **known_shapes}
-        natural, ranks = definition, {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(natural, operand_maps, ranks)
-        with inverses_named(natural, operand_maps, every, attributes.symbols):
-            shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
-    else:
-        shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
+    definition, shapes = mapped_shapes(
+        definition, operand_maps, given_shapes, known_shapes, attributes
+    )
     maps = operand_maps_key(definition) if operand_maps else ()
     call = OpCall(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
     kernel = _kernel(op, call)

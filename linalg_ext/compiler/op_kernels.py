@@ -7,7 +7,7 @@ from linalg_ext.compiler.module_compilation import compile_in_place
 from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.model import OperandKind
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import by_dtype
@@ -31,7 +31,11 @@ def compile_op(call: OpCall, key: str | None) -> Kernel:
             with ir.InsertionPoint(module.body):
                 _build_function(call)
         return compile_in_place(
-            Module(module), definition.name, loan=loan, result_dtypes=results, key=key
+            Module(module),
+            definition.name,
+            CompilerOptions(result_dtypes=results),
+            loan=loan,
+            key=key,
         )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.stages import LARGE_BYTES
+from linalg_ext.executable.kernel import CompilerOptions
 from linalg_ext.executable.parallel_variant import Cut, Work
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import borrowed_context
@@ -22,8 +20,7 @@ def work_to_share(
     bytecode: bytes,
     name: str,
     symbol: str,
-    opt_level: int | None,
-    libraries: Sequence[str | Path],
+    options: CompilerOptions,
 ) -> Work | None:
     """Return the work of an entry on buffers that threads can share; None where none is worth it.
 
@@ -32,7 +29,7 @@ def work_to_share(
     Args:
         module: as it is after the stage `buffers`; read, not changed.
         bytecode: of the module; empty where it is not written yet.
-        name, symbol, opt_level, libraries: of the kernel.
+        name, symbol, options: of the kernel.
     """
     target = current()
     if target.missing_on(host()):
@@ -44,8 +41,8 @@ def work_to_share(
         bytecode or to_bytecode(module.operation),
         name,
         symbol,
-        opt_level,
-        tuple(libraries),
+        options.opt_level,
+        tuple(options.libraries),
         is_open=sharing is Sharing.BY_SIZES,
     )
 

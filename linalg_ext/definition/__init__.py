@@ -1,6 +1,5 @@
 """The waist of the library: one checked, immutable model of a tensor operation."""
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import (
@@ -24,6 +23,7 @@ from linalg_ext.definition.scalar import (
     type_of,
 )
 from linalg_ext.definition.types import TV, TypeVar
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, AffineSymbol
 
 __all__ = [
     "TV",

@@ -15,9 +15,16 @@ import numpy as np
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
-from linalg_ext.definition.shapes import check_rank, check_shapes, infer_extents, output_shape
+from linalg_ext.definition.shapes import (
+    Size,
+    check_rank,
+    check_shapes,
+    infer_extents,
+    output_shape,
+)
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArityError, DTypeError, ShapeError, counted
+from linalg_ext.symbolic.integers import is_eq
 
 
 def split_inputs(
@@ -137,7 +144,8 @@ def _kind_of(value: Any) -> Any:
     return getattr(value, "dtype", type(value).__name__)
 
 
-Shape = tuple[int, ...]
+Shape = tuple[Size, ...]
+"""Sizes of a tensor, some of which may be open."""
 
 
 def resolve_shapes(
@@ -187,10 +195,16 @@ def _elementwise(
     ranked = {name: shape for name, shape in shapes.items() if shape}
     first, shape = next(iter((ranked or shapes).items()))
     for name, other in shapes.items():
-        if other != shape and (other or name in outputs):
+        if other != shape and (other or name in outputs) and not _may_agree(other, shape):
             raise ShapeError(
                 f"{definition.name}: {name} has shape {other}, but {first} has shape {shape}",
                 expected="operands of one shape; inputs may be of rank 0",
                 hint="broadcast it yourself: numpy.broadcast_to(array, shape)",
             )
     return {**inputs, **{output.name: shape for output in definition.outputs}}
+
+
+def _may_agree(shape: Shape, other: Shape) -> bool:
+    """Return whether shapes that differ may be equal in a call: some of their sizes are open."""
+    pairs = zip(shape, other, strict=False)
+    return len(shape) == len(other) and all(is_eq(*pair) is not False for pair in pairs)

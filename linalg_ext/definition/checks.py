@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -23,6 +22,7 @@ from linalg_ext.definition.model import (
 from linalg_ext.definition.scalar import Access, Apply, Carried, Index, Lookup, Size
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DefinitionError, SourceLocation, counted
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr
 
 _T = TypeVar("_T")
 

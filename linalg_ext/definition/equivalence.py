@@ -15,15 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-    addends,
-)
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import (
     Assignment,
@@ -37,18 +28,15 @@ from linalg_ext.definition.model import (
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, constant_of
 from linalg_ext.definition.types import PREDEFINED
-
-
-def with_positional_names(definition: OpDefinition) -> OpDefinition:
-    """The definition with dimensions d0, d1, ... and symbols s0, s1, ..., as affine maps have them.
-
-    All else stays as it is: two definitions that differ in these names alone become equal.
-    """
-    renaming = Renaming(
-        dims={dim: f"d{i}" for i, dim in enumerate(definition.dims)},
-        symbols={name: AffineSymbol(f"s{i}") for i, name in enumerate(definition.symbols)},
-    )
-    return _in_order(with_indices(renaming.definition(definition), _with_sorted_sums))
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+    addends,
+)
 
 
 def canonical(definition: OpDefinition) -> OpDefinition:

@@ -13,13 +13,6 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Any
 
-from linalg_ext.definition.affine import (
-    AffineDim,
-    AffineExpr,
-    AffineMap,
-    AffineSymbol,
-    linear_terms,
-)
 from linalg_ext.definition.functions import REDUCTIONS, Function
 from linalg_ext.definition.scalar import (
     Access,
@@ -32,6 +25,13 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.definition.types import TypeVar
+from linalg_ext.symbolic.affine import (
+    AffineDim,
+    AffineExpr,
+    AffineMap,
+    AffineSymbol,
+    linear_terms,
+)
 from linalg_ext.utils import hooks
 
 

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
-from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, domain_of
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, counted
+from linalg_ext.symbolic.affine import AffineExpr, AffineMap
 
 Indices = tuple[AffineExpr, ...]
 

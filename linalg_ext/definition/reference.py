@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.calls import per_output, resolve_dtypes, resolve_shapes, split_inputs
 from linalg_ext.definition.initial import initial_number, recurrence_start
@@ -41,6 +40,7 @@ from linalg_ext.definition.shapes import infer_extents, symbol_sizes
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 
 def reference(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, left_associated
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand
 from linalg_ext.definition.scalar import (
     Access,
@@ -19,6 +18,7 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.definition.types import TypeVar
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol, left_associated
 
 
 @dataclass(frozen=True)

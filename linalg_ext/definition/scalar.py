@@ -11,14 +11,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-)
 from linalg_ext.definition.functions import (
     BINARY,
     FUNCTIONS,
@@ -30,6 +22,14 @@ from linalg_ext.definition.functions import (
 )
 from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location, counted
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 
 
 def _refuse_operator(symbol: str, hint: str) -> NoReturn:

@@ -10,12 +10,14 @@ the output is as long as it declares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from linalg_ext.definition.affine import (
+from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.errors import DefinitionError, ShapeError
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -24,11 +26,10 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
     linear_terms,
 )
-from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.errors import DefinitionError, ShapeError
+from linalg_ext.symbolic.integers import Symbol, lower, maximum, upper
 
 Size = Any
-"""An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""
+"""An `int`, or a symbolic integer."""
 
 
 def infer_extents(
@@ -264,18 +265,12 @@ def check_shapes(
     """
     extents = {dim: extent for dim, extent in extents.items() if isinstance(extent, int)}
     owner: dict[str, str] = {}
-    longer = longer_axes(definition)
-    narrowed = narrowed_axes(definition)
     for term in _index_terms(definition, shapes, symbols):
         if not isinstance(term.size, int):
             continue
         if isinstance(term.expr, AffineDim):
             dim = term.expr.name
-            place = (term.operand, term.axis, dim)
-            may_end_early = place in longer or (
-                place in narrowed and not _is_as_long_as_output(definition, term)
-            )
-            if may_end_early and extents[dim] <= term.size:
+            if _may_end_early(definition, term) and extents[dim] <= term.size:
                 continue
             if extents[dim] != term.size:
                 raise ShapeError(
@@ -290,6 +285,42 @@ def check_shapes(
     _check_equal_symbols(definition, shapes)
     _check_declared_sizes(definition, shapes, symbols)
     _check_tables(definition, shapes, extents)
+
+
+def demands(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size]],
+    symbols: Mapping[str, int],
+) -> Iterator[tuple[str, Size, Size]]:
+    """Yield the conditions on open sizes: a sign, `==` or `>=`, between two sizes."""
+    if definition.is_rank_polymorphic:
+        longest = max(shapes.values(), key=len)
+        for shape in shapes.values():
+            yield from (("==", *pair) for pair in zip(longest, shape, strict=False))
+        return
+    extents = infer_extents(definition, shapes, symbols)
+    yield from ((">=", extent, 0) for extent in extents.values())
+    terms = _index_terms(definition, shapes, symbols)
+    declared = _declared_extents(definition, symbol_sizes(definition, shapes, symbols))
+    stated = {
+        term.expr.name for term in terms if isinstance(term.expr, AffineDim)
+    } | declared.keys()
+    # A size that a sum leaves room for is 1 or more.
+    ends = {dim: size if dim in stated else maximum(size, 1) for dim, size in extents.items()}
+    for term in terms:
+        if isinstance(term.expr, AffineDim):
+            sign = ">=" if _may_end_early(definition, term) else "=="
+            yield sign, term.size, extents[term.expr.name]
+        elif not term.expr.symbols and (last := _highest(term.expr, ends)) is not None:
+            yield ">=", term.size, last + 1
+
+
+def _may_end_early(definition: OpDefinition, term: _IndexTerm) -> bool:
+    """Return whether an axis may be longer than the dimension that indexes it by itself."""
+    place = (term.operand, term.axis, str(term.expr))
+    return place in longer_axes(definition) or (
+        place in narrowed_axes(definition) and not _is_as_long_as_output(definition, term)
+    )
 
 
 def _check_tables(
@@ -420,7 +451,12 @@ def _known_index(
 def _check_reach(definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, int]) -> None:
     if term.expr.symbols:
         return
-    low, high = _bounds(term.expr, extents)
+    reached = term.expr.evaluate(
+        {AffineDim(dim): Symbol(dim, 0, extents[dim] - 1) for dim in term.expr.dims}
+    )
+    low, high = lower(reached), upper(reached)
+    if low is None or high is None:
+        raise TypeError(f"the bounds of {term.expr} are not known")
     if low < 0 or high >= term.size:
         raise ShapeError(
             f"{definition.name}: `{term.written}` reaches index {low if low < 0 else high} "
@@ -556,7 +592,7 @@ def _solve(
             expected=_describe(definition),
         )
     extent = room // factors[unknown[0]] + 1
-    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+    return unknown[0], maximum(extent, 0)
 
 
 def _solve_quotients(
@@ -575,7 +611,7 @@ def _solve_quotients(
             f"{term.operand}, which has size {term.size}",
             expected=_describe(definition),
         )
-    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+    return unknown[0], maximum(extent, 0)
 
 
 def _reaching(expr: AffineExpr) -> list[str]:
@@ -630,35 +666,3 @@ def _highest(expr: AffineExpr, extents: Mapping[str, Size]) -> Size | None:
             return inner // factor
         case _:
             return (inner + (factor - 1)) // factor
-
-
-def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
-    """The smallest and the largest value of an expression over the iteration space."""
-    if isinstance(expr, AffineConst):
-        return expr.value, expr.value
-    if isinstance(expr, AffineDim):
-        return 0, extents[expr.name] - 1
-    linear = linear_terms(expr)
-    if linear is not None:
-        factors, constant = linear
-        reach = [factor * (extents[dim] - 1) for dim, factor in factors.items()]
-        return (
-            constant + sum(value for value in reach if value < 0),
-            constant + sum(value for value in reach if value > 0),
-        )
-    if not isinstance(expr, AffineBinary):
-        raise ShapeError(f"the value of symbol {expr} is not known", hint="bind it to an attribute")
-    (low, high), (divisor, _) = _bounds(expr.lhs, extents), _bounds(expr.rhs, extents)
-    match expr.kind:
-        case AffineKind.ADD:
-            other_low, other_high = _bounds(expr.rhs, extents)
-            return low + other_low, high + other_high
-        case AffineKind.MUL:
-            ends = (low * divisor, high * divisor)
-            return min(ends), max(ends)
-        case AffineKind.FLOORDIV:
-            return low // divisor, high // divisor
-        case AffineKind.CEILDIV:
-            return -(-low // divisor), -(-high // divisor)
-        case AffineKind.MOD:
-            return (low, high) if low >= 0 and high < divisor else (0, divisor - 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
@@ -33,6 +32,7 @@ from linalg_ext.definition.types import (
     width,
 )
 from linalg_ext.errors import DefinitionError
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 
 
 def specialize(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.kernel import Kernel, Recipe, data_of, kernel_of
+from linalg_ext.executable.kernel import CompilerOptions, Kernel, Recipe, data_of, kernel_of
 from linalg_ext.executable.kernel_data import (
     signature_of,
     stages_data,
@@ -26,8 +24,6 @@ from linalg_ext.utils.logs import logger
 _STAGES = "stages"
 _WORK = "work.mlirbc"
 _MODULE = "module.mlirbc"
-_RECIPE = ("entry", "trusted", "checked", "opt_level", "libraries")
-"""Parts of a recipe that the record has."""
 
 
 def is_keeping() -> bool:
@@ -36,25 +32,20 @@ def is_keeping() -> bool:
 
 
 def key_of_module(
-    kind: str,
-    content: str | bytes,
-    entry: str | None,
-    *,
-    checked: bool,
-    opt_level: int | None,
-    libraries: Sequence[str | Path],
-    result_dtypes: Sequence[Any] | None,
+    kind: str, content: str | bytes, entry: str | None, options: CompilerOptions
 ) -> str | None:
     """Return the key of a module's kernel; None if none is kept, or a part has no fingerprint.
 
-    `content` is the module, of some `kind`; all else is as for `linalg_ext.compile`.
+    `content` is the module, of some `kind`.
     """
-    stamps = [kernel_cache.file_stamp(library) for library in libraries]
+    stamps = [kernel_cache.file_stamp(library) for library in options.libraries]
     if None in stamps:
         return None  # the system's loader chooses the file
     try:
-        dtypes = None if result_dtypes is None else [_dtype_key(dtype) for dtype in result_dtypes]
-        return kernel_cache.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
+        dtypes = options.result_dtypes
+        keys = None if dtypes is None else [_dtype_key(dtype) for dtype in dtypes]
+        checked, level = bool(options.checked), options.opt_level
+        return kernel_cache.key_of(kind, content, entry, checked, level, stamps, keys)
     except TypeError:
         return None  # a dtype is wrong, which the compiler reports
 
@@ -97,7 +88,9 @@ def keep(key: str | None, kernel: Kernel) -> None:
     if kernel.shared is not None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
     if (recipe := kernel.recipe) is not None:
-        record["recipe"] = {name: getattr(recipe, name) for name in _RECIPE}
+        options = recipe.options._asdict()
+        del options["result_dtypes"]  # the signature has them
+        record["recipe"] = {"entry": recipe.entry, "trusted": recipe.trusted, "options": options}
         files[_MODULE] = recipe.module
     kernel_cache.write(key, str(kernel.signature), record, files)
     logger("cache").debug("kept %s under %s", kernel.signature, key)
@@ -121,9 +114,7 @@ def _recipe_of(entry: Entry) -> Recipe | None:
     data = entry.record.get("recipe")
     if data is None:
         return None
-    return Recipe(
-        entry.files[_MODULE],
-        **{**data, "libraries": tuple(data["libraries"])},
-        result_dtypes=tuple(r.dtype for r in signature_of(entry.record["signature"]).results),
-        target=override(),
-    )
+    dtypes = tuple(result.dtype for result in signature_of(entry.record["signature"]).results)
+    libraries = tuple(data["options"]["libraries"])
+    options = CompilerOptions(**{**data["options"], "libraries": libraries}, result_dtypes=dtypes)
+    return Recipe(entry.files[_MODULE], data["entry"], data["trusted"], options, override())

@@ -51,7 +51,6 @@ from linalg_ext.runtime.calling_convention import (
     take_over,
     word_count,
 )
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import disassemble
@@ -489,6 +488,15 @@ def _laid_out(
     return layout
 
 
+class CompilerOptions(NamedTuple):
+    """The options of a compilation, as of `linalg_ext.compile`."""
+
+    checked: bool = False
+    opt_level: int | None = None
+    libraries: tuple[str | Path, ...] = ()
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None
+
+
 class Recipe(NamedTuple):
     """The parts of a kernel from which another process compiles it again. Data alone.
 
@@ -498,17 +506,14 @@ class Recipe(NamedTuple):
         trusted: True if the module was trusted when it was first compiled. The pickle carries
             this flag: its reader trusts its writer. An untrusted module is checked again when
             unpickled, against the libraries of that process.
-        checked, opt_level, libraries, result_dtypes: as for `linalg_ext.compile`.
+        options: of the compilation.
         target: the machine that was named; None for the one that the kernel is on.
     """
 
     module: bytes
     entry: str | None = None
     trusted: bool = False
-    checked: bool = False
-    opt_level: int | None = None
-    libraries: tuple[str, ...] = ()
-    result_dtypes: tuple[DType, ...] = ()
+    options: CompilerOptions = CompilerOptions()
     target: Target | None = None
 
 

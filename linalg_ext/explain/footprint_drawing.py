@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.structured import Footprint, OperandFootprint
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number
 

@@ -32,7 +32,7 @@ from linalg_ext.errors import (
     kind_of,
     refuse_pickling,
 )
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.frameworks.kernels import kernel_of, line_of_error, module_of
 from linalg_ext.frameworks.requirements import jax
 from linalg_ext.settings import Options
@@ -149,9 +149,11 @@ class JaxFunction:
             text,
             lambda: lowered(text, name),
             lambda error: _refusal(name, error, error.hint),
-            checked=Options.current().checked if checked is None else checked,
-            opt_level=opt_level,
-            result_dtypes=[np.dtype(output.dtype) for output in outputs],
+            CompilerOptions(
+                checked=Options.current().checked if checked is None else checked,
+                opt_level=opt_level,
+                result_dtypes=[np.dtype(output.dtype) for output in outputs],
+            ),
         )
         self._count = len(outputs)
 

@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, IRError, SourceLocation
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -28,7 +28,7 @@ def kernel_of(
     source: str | bytes,
     module: Callable[[], Module],
     refusal: Callable[[IRError], Exception],
-    **options: Any,
+    options: CompilerOptions,
 ) -> Kernel:
     """Return the kernel of a model, from the disk where it is kept, else compiled.
 
@@ -37,16 +37,16 @@ def kernel_of(
         source: all that the module is made of, for the key.
         module: imports the model; its function is `ENTRY`.
         refusal: makes the error for one of this library's compiler.
-        options: as of `compile_copy`.
+        options: of the compilation.
     """
-    key = disk_cache.key_of_module(kind, source, ENTRY, libraries=(), **options)
+    key = disk_cache.key_of_module(kind, source, ENTRY, options)
     if (entry := disk_cache.find(key)) is not None:
         return entry
     # A model from the disk cache does without MLIR, which this import loads.
     from linalg_ext.compiler.module_compilation import compile_copy
 
     try:
-        return compile_copy(module(), ENTRY, trusted=True, key=key, **options)
+        return compile_copy(module(), ENTRY, options, trusted=True, key=key)
     except IRError as error:
         raise refusal(error) from error
 

@@ -34,7 +34,7 @@ def new_context(
     with compiling():
         context = ir.Context(load_on_create_dialects=dialects)
         context.enable_multithreading(False)
-    context.allow_unregistered_dialects = allow_unregistered
+    context.allow_unregistered_dialects = False
     # Loading one Python-defined dialect from two threads at once crashes: it keeps its state on
     # the class.
     with _lock:
@@ -58,7 +58,7 @@ class Borrowed:
 
 
 @contextmanager
-def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
+def borrowed_context() -> Iterator[Borrowed]:
     """Lend a context as `new_context` makes it, which earlier loans may have used.
 
     No IR may outlive the loan. After an exception the context is not lent again. A fork of the
@@ -70,7 +70,7 @@ def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
         context, loans, loaders = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
     if context is None:
         context = new_context(dialects=_LOWERED)
-    context.allow_unregistered_dialects = allow_unregistered
+    context.allow_unregistered_dialects = False
     loan = Borrowed(context)
     _tables.setdefault(context, {})
     try:

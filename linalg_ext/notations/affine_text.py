@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from linalg_ext.definition.affine import (
+from linalg_ext.errors import DefinitionError, NotationError
+from linalg_ext.symbolic.affine import (
     AffineConst,
     AffineDim,
     AffineExpr,
     AffineMap,
     AffineSymbol,
 )
-from linalg_ext.errors import DefinitionError, NotationError
 
 _EXAMPLE = "affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>"
 _MAX_DEPTH = 100

@@ -12,14 +12,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-)
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import (
@@ -34,6 +26,14 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.notations.registry import Notation, register
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 
 
 def formula(definition: OpDefinition, *, casts: bool = False) -> str:

@@ -6,14 +6,6 @@ from collections.abc import Mapping
 from math import prod
 from typing import Literal
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-)
 from linalg_ext.definition.model import (
     AttributeType,
     IteratorType,
@@ -27,6 +19,14 @@ from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, Scala
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.notations.registry import Notation, definition_of, register
 from linalg_ext.notations.std_functions import concrete, element_of, std_function_of
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 
 Style = Literal["2020", "2024"]
 STYLES: tuple[Style, ...] = ("2020", "2024")

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from linalg_ext.definition.affine import AffineMap
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.calls import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand
 from linalg_ext.definition.operand_maps import (
     Indices,
@@ -25,6 +26,7 @@ from linalg_ext.definition.operand_maps import (
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, counted
 from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.symbolic.affine import AffineMap
 
 MAP_WORDS: Mapping[str, str] = {
     "broadcast": "broadcast",
@@ -132,6 +134,30 @@ def inverses_named(
         if operand_maps:
             error.hint = _inverse(definition, operand_maps, shapes, symbols) or error.hint
         raise
+
+
+def mapped_shapes(
+    definition: OpDefinition,
+    operand_maps: OperandMaps,
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    attributes: CallAttributes,
+) -> tuple[OpDefinition, dict[str, Shape]]:
+    """Return the definition of a call with its maps, and the shape of each tensor operand.
+
+    Args:
+        definition: the op.
+        operand_maps: the maps that `take_operand_maps` found.
+        inputs, outputs, attributes: as of `resolve_shapes`.
+
+    Raises:
+        ArgumentError: as of `with_operand_maps` and `resolve_shapes`.
+    """
+    shapes = {**inputs, **outputs}
+    ranks = {name: len(shape) for name, shape in shapes.items()}
+    mapped = with_operand_maps(definition, operand_maps, ranks)
+    with inverses_named(definition, operand_maps, shapes, attributes.symbols):
+        return mapped, resolve_shapes(mapped, inputs, outputs, attributes)
 
 
 def _inverse(

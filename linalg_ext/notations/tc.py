@@ -12,13 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineExpr,
-    AffineKind,
-    AffineSymbol,
-)
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -39,6 +32,13 @@ from linalg_ext.notations.std_functions import (
 )
 from linalg_ext.notations.tc_semantics import build
 from linalg_ext.notations.tc_syntax import parse
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 
 
 def tc(text: str, *, name: str = "TC text") -> Any:

@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import RESERVED_ATTRIBUTES, check
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
@@ -44,6 +43,7 @@ from linalg_ext.notations.tc_syntax import (
     TensorDecl,
     Term,
 )
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 
 
 def build(syntax: Definition, source: SourceText) -> OpDefinition:

@@ -3,9 +3,6 @@
 `from linalg_ext.opdsl import *` brings all that a definition needs, by upstream's names.
 """
 
-from linalg_ext.definition.affine import AffineDim as DimDef
-from linalg_ext.definition.affine import AffineExpr as AffineExprDef
-from linalg_ext.definition.affine import AffineSymbol as SymbolDef
 from linalg_ext.definition.types import TV, TypeVar
 from linalg_ext.opdsl.builder import (
     Canonicalizer,
@@ -39,6 +36,9 @@ from linalg_ext.opdsl.scalar_functions import (
     index,
     size,
 )
+from linalg_ext.symbolic.affine import AffineDim as DimDef
+from linalg_ext.symbolic.affine import AffineExpr as AffineExprDef
+from linalg_ext.symbolic.affine import AffineSymbol as SymbolDef
 
 I1, I8, I16, I32, I64 = TV.I1, TV.I8, TV.I16, TV.I32, TV.I64
 U8, U16, U32, U64 = TV.U8, TV.U16, TV.U32, TV.U64

@@ -11,7 +11,6 @@ from dataclasses import replace
 from types import CodeType
 from typing import TypeVar as PyTypeVar
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineKind
 from linalg_ext.definition.checks import check, check_access
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, FunctionKind
 from linalg_ext.definition.model import (
@@ -45,6 +44,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.definition.types import TV, TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineKind
 
 _T = PyTypeVar("_T")
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.functions import TYPE, Function
@@ -31,6 +30,7 @@ from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError, LinalgExtError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
 from linalg_ext.opdsl.operands import OperandDef
+from linalg_ext.symbolic.affine import AffineDim
 from linalg_ext.utils import hooks
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.recent import Arrivals

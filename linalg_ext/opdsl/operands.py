@@ -6,7 +6,6 @@ import copy
 from collections.abc import Sequence
 from typing import NoReturn
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
@@ -14,6 +13,7 @@ from linalg_ext.definition.types import PREDEFINED, Namespace, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location, counted
 from linalg_ext.opdsl.builder import OpBuilder, as_place
 from linalg_ext.opdsl.scalar_functions import OpFunction, Reducer, reduce_dims
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 
 Subscript = AffineExpr | ScalarExpr | int | None | tuple[AffineExpr | ScalarExpr | int, ...]
 

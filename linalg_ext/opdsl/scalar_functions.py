@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.scalar import (
     Accumulation,
@@ -21,6 +20,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, UnknownFunctionError, caller_location
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,14 +272,14 @@ def _from_arguments(arguments: list[str]) -> str:
 _WORDS = re.compile(rb"\0([a-z][a-z0-9]{1,30}(?:-[a-z0-9]+){0,9})(?=\0)")
 
 
-def similar_passes(name: str, count: int = 3) -> list[str]:
-    """Return up to `count` passes of upstream's and ours whose names are near to `name`."""
+def similar_passes(name: str) -> list[str]:
+    """Return up to three passes of upstream's and ours whose names are near to `name`."""
     # The library has `canonicalize` only within another string, `fcanonicalize`.
     candidates = [*all_passes(), "canonicalize", *_words_of_the_bindings()]
-    near = difflib.get_close_matches(name, candidates, n=8 * count, cutoff=0.7)
+    near = difflib.get_close_matches(name, candidates, n=24, cutoff=0.7)
     ours = all_passes()
     known = (name for name in dict.fromkeys(near) if name in ours or is_upstreams(name))
-    return list(itertools.islice(known, count))
+    return list(itertools.islice(known, 3))
 
 
 @cache

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, UNARY, Function
 from linalg_ext.definition.model import OpDefinition
@@ -31,6 +30,7 @@ from linalg_ext.structured.named_forms import build_named, build_rearrangement, 
 from linalg_ext.structured.operands import BoundOp, bind, bind_types, element_of
 from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 _INTEGERS_ONLY = frozenset(("div_unsigned", "max_unsigned", "min_unsigned"))
 _ON_INTEGERS = frozenset(("add", "sub", "mul", "div", "max_signed", "min_signed", *_INTEGERS_ONLY))

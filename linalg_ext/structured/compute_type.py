@@ -41,9 +41,10 @@ from linalg_ext.structured.constants import is_bool, keeps_value, number_constan
 from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, discardable_attributes
 from linalg_ext.structured.named_forms import parsed_on_arguments, scratch_op, text_on_arguments
 from linalg_ext.structured.operands import BoundOp, bind_types, ops_where, producer
-from linalg_ext.structured.outputs import empty_tensor, sizes_of, split_sizes
+from linalg_ext.structured.outputs import empty_tensor
 from linalg_ext.structured.payload import Scalar, build_generic, cast
 from linalg_ext.structured.recognition import WITH_OWN_BODY, RecognizedOp, recognize
+from linalg_ext.structured.sizes import sizes_of, split_sizes
 
 NAME = COMPUTE_TYPE
 """The attribute; its value is a type: `f32`."""

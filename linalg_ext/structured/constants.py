@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,11 @@ def integer_constant(element: ir.Type, value: int) -> ir.Value:
     if width > 1 and value >= 1 << (width - 1):
         value -= 1 << width
     return result_of(arith.ConstantOp(element, value))
+
+
+def index(value: Any) -> Any:
+    """Return a number as a constant of the type `index`; a value as it is."""
+    return integer_constant(ir.IndexType.get(), value) if isinstance(value, int) else value
 
 
 def float_constant(element: ir.Type, value: float) -> ir.Value:

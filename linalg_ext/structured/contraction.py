@@ -17,7 +17,6 @@ from string import ascii_lowercase, ascii_uppercase
 
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import func, ir, linalg, tensor
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.definition.initial import neutral_element
@@ -52,8 +51,9 @@ from linalg_ext.structured.extension import (
 )
 from linalg_ext.structured.op_builders import build
 from linalg_ext.structured.operands import bind, element_of, producer, type_sizes
-from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.sizes import size_at
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.utils.hooks import Shown
 
 USUAL_SIZE = 64

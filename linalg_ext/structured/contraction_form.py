@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
 from linalg_ext.definition.scalar import (
@@ -29,6 +28,7 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar, is_integer_or_boolean, width
 from linalg_ext.notations.einsum.definitions import KINDS, Semiring
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr
 
 AffineIndices = tuple[AffineExpr, ...]
 

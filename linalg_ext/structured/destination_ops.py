@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, counted
 from linalg_ext.ir.context import ensure_dialects
@@ -39,6 +38,7 @@ from linalg_ext.structured.operands import (
     shapes_differ,
     static_sizes,
 )
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 YIELD = "linalg_ext.yield"
 

@@ -25,7 +25,7 @@ from linalg_ext.structured.interface_dispatch import (
 from linalg_ext.structured.invariants import broken_rules, check, is_buffer, is_shaped, is_tensor
 from linalg_ext.structured.maps import has_payload, place_of
 from linalg_ext.structured.operands import copy_regions, static_sizes
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.sizes import size_at
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
 """Replacements of the values from outside that a region uses."""

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.constants import number_of
@@ -22,6 +21,7 @@ from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interface_dispatch import listed
 from linalg_ext.structured.maps import has_payload, indexing_maps
 from linalg_ext.structured.operands import static_sizes
+from linalg_ext.symbolic.affine import AffineDim
 from linalg_ext.symbolic.index_sets import full, image
 
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
@@ -22,6 +21,7 @@ from linalg_ext.errors import ArgumentError, counted
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.definitions import Semiring, semiring
 from linalg_ext.notations.einsum.definitions import definition_of as definition_of_labels
+from linalg_ext.symbolic.affine import AffineDim, AffineMap, AffineSymbol
 
 _FOLDED = ("add", "mul", "max_signed", "min_signed", "max_unsigned", "min_unsigned")
 """Kinds that take any number of operands, combined from the left."""

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.structured.invariants import is_buffer
 from linalg_ext.structured.maps import has_payload
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, Symbol
 from linalg_ext.utils.hooks import facade

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, TYPE, FunctionKind
@@ -57,6 +56,7 @@ from linalg_ext.structured.recognition import (
 )
 from linalg_ext.structured.scatter_windows import Scatter, build_windows
 from linalg_ext.structured.steps import computed, extents_of, operand_values
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 SCAN = "linalg_ext.scan"
 

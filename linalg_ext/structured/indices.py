@@ -15,12 +15,12 @@ from functools import reduce
 from typing import NamedTuple, TypeVar
 
 from linalg_ext.bindings import affine, arith, ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.constants import integer_constant, result_of
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS, Index, mixed
 from linalg_ext.structured.operands import grouped, producer
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.symbolic.integers import (
     AllOf,
     AnyOf,

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.definition.model import Assignment, IteratorType
 from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import ArgumentError, LinalgExtError, counted
@@ -41,6 +40,7 @@ from linalg_ext.structured.invariants import is_shaped
 from linalg_ext.structured.maps import INDEXING_MAPS, place_of
 from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.structured.recognition import definition_of
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap, linear_terms
 
 _WINDOW = ("strides", "dilations")
 _LISTS = ("permutation", "dimensions")

@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.model import IteratorType
 from linalg_ext.ir.diagnostics import collected
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.operands import copy_regions, to_ir_map
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 INDEXING_MAPS = "indexing_maps"
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from linalg_ext import opdsl_defs
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.equivalence import by_appearance
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
@@ -35,6 +34,7 @@ from linalg_ext.structured.contraction_form import plain_dims
 from linalg_ext.structured.operands import BoundOp, bind, copied
 from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 _verdicts: dict[tuple[object, ...], bool] = {}
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineBinary, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.equivalence import canonical
@@ -69,6 +68,7 @@ from linalg_ext.structured.outputs import all_or_nothing, make_outputs
 from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.steps import bound_step, operand_values
+from linalg_ext.symbolic.affine import AffineBinary, AffineMap
 
 
 def build_mapped(bound: BoundOp) -> ir.Operation | None:

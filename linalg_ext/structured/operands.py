@@ -10,14 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineMap,
-)
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
@@ -26,6 +18,14 @@ from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED, UNSIGNED
 from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError, counted
 from linalg_ext.runtime.dtypes import mlir_text
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from linalg_ext.bindings import arith, ir, linalg, memref, tensor
+from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import OpDefinition, OperandKind, reads_before
@@ -14,89 +14,16 @@ from linalg_ext.definition.shapes import check_shapes, infer_extents, output_sha
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
-from linalg_ext.structured.constants import integer_constant, number_constant
-from linalg_ext.structured.mixed import type_shape
+from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind_types, shapes_differ, static_sizes
+from linalg_ext.structured.sizes import mixed_sizes, sizes_of
+from linalg_ext.symbolic.integers import Number
 
 
-class RuntimeSize:
-    """A size that is known when the program runs, with the arithmetic of an integer."""
-
-    def __init__(self, value: ir.Value) -> None:
-        self.value = value
-
-    def __add__(self, other: RuntimeSize | int) -> RuntimeSize:
-        return RuntimeSize(arith.AddIOp(self.value, _index(other)).result)
-
-    def __sub__(self, other: RuntimeSize | int) -> RuntimeSize:
-        return RuntimeSize(arith.SubIOp(self.value, _index(other)).result)
-
-    def __rsub__(self, other: int) -> RuntimeSize:
-        return RuntimeSize(arith.SubIOp(_index(other), self.value).result)
-
-    def __mul__(self, other: int) -> RuntimeSize:
-        return RuntimeSize(arith.MulIOp(self.value, _index(other)).result)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: int) -> RuntimeSize:
-        return RuntimeSize(arith.FloorDivSIOp(self.value, _index(other)).result)
-
-    def clamped(self) -> RuntimeSize:
-        """This size, or 0 where it is negative."""
-        return RuntimeSize(arith.MaxSIOp(self.value, _index(0)).result)
-
-
-def as_operand(size: RuntimeSize | int) -> ir.Value | int:
-    """Return a size as the bindings take it: a value where the run alone tells it."""
-    return size.value if isinstance(size, RuntimeSize) else size
-
-
-def empty_tensor(sizes: Sequence[RuntimeSize | int], element: ir.Type) -> ir.Value:
+def empty_tensor(sizes: Sequence[Number], element: ir.Type) -> ir.Value:
     """Build a tensor of these sizes that is to be written."""
-    empty: ir.Value = tensor.EmptyOp([as_operand(size) for size in sizes], element).result
+    empty: ir.Value = tensor.EmptyOp(mixed_sizes(sizes), element).result
     return empty
-
-
-def _index(size: RuntimeSize | int) -> ir.Value:
-    if isinstance(size, RuntimeSize):
-        return size.value
-    return integer_constant(ir.IndexType.get(), size)
-
-
-def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
-    """The sizes of a tensor or memref, dynamic ones by `dim` of its dialect."""
-    return [
-        RuntimeSize(dim_of(value, axis)) if size is None else size
-        for axis, size in enumerate(static_sizes(value))
-    ]
-
-
-def split_sizes(sizes: Sequence[RuntimeSize | int]) -> tuple[list[int], list[ir.Value]]:
-    """Sizes as builders of ops take them: the shape of a type, and the dynamic sizes."""
-    return type_shape(sizes), [size.value for size in sizes if isinstance(size, RuntimeSize)]
-
-
-def dim_of(value: ir.Value, axis: int) -> ir.Value:
-    """Build `tensor.dim` or `memref.dim` at the current insertion point."""
-    op = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
-    size: ir.Value = op(value, _index(axis)).result
-    return size
-
-
-def size_at(axes: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
-    """The one size of several axes of operands: a number where one of them is static.
-
-    Else a value made at the current insertion point; None where there is no place.
-    """
-    dynamic: tuple[ir.Value, int] | None = None
-    for value, axis in axes:
-        shape = ir.ShapedType(value.type)
-        if not shape.is_dynamic_dim(axis):
-            return shape.get_dim_size(axis)
-        dynamic = dynamic or (value, axis)
-    return None if dynamic is None else dim_of(*dynamic)
 
 
 def make_outputs(
@@ -145,7 +72,7 @@ def make_outputs(
 
 def _output_shapes(
     definition: OpDefinition, tensors: Mapping[str, ir.Value], attributes: CallAttributes
-) -> list[tuple[RuntimeSize | int, ...]]:
+) -> list[tuple[Number, ...]]:
     shapes = {name: sizes_of(value) for name, value in tensors.items()}
     if definition.is_rank_polymorphic:
         ranked = [shape for shape in shapes.values() if shape] or list(shapes.values())
@@ -200,7 +127,7 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
 def initial_tensor(
     definition: OpDefinition,
     output: str,
-    shape: Sequence[RuntimeSize | int],
+    shape: Sequence[Number],
     element: ir.Type,
     attributes: CallAttributes,
     dtype: DType | None = None,

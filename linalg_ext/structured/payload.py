@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
 from linalg_ext.bindings import arith, complex, ir, linalg, math, memref, tensor
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, why_several
@@ -44,13 +43,10 @@ from linalg_ext.structured.constants import (
 from linalg_ext.structured.destinations import extension_op_reads, payload_reads
 from linalg_ext.structured.maps import iterators_attribute, maps_attribute, place_of
 from linalg_ext.structured.operands import BoundOp, bind
-from linalg_ext.structured.outputs import (
-    RuntimeSize,
-    as_operand,
-    size_at,
-    sizes_of,
-    split_sizes,
-)
+from linalg_ext.structured.sizes import extract_slice, mixed_size, mixed_sizes, size_at, sizes_of
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number
 
 
 @dataclass(frozen=True)
@@ -564,7 +560,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
     }
     looked_up = {lookup.operand for lookup in bound.definition.lookups}
     tables = {
-        operand.name: Table(value, list(map(as_operand, sizes_of(value))))
+        operand.name: Table(value, mixed_sizes(sizes_of(value)))
         for operand, value in zip(bound.definition.inputs, bound.inputs, strict=True)
         if operand.name in looked_up
     }
@@ -625,7 +621,7 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     if size is None:
         sizes = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
         solved = sizes.get(AffineSymbol(symbol))
-        size = None if solved is None else as_operand(solved)
+        size = None if solved is None else mixed_size(solved)
     if size is None:
         raise ShapeError(
             f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
@@ -653,23 +649,16 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
     narrowed_sizes = list(sizes)
     for axis in axes:
         narrowed_sizes[axis] = extents[str(access.indices[axis])]
-    if narrowed_sizes == sizes and kind.has_static_shape:
+    if tuple(narrowed_sizes) == sizes and kind.has_static_shape:
         return value
-    static, dynamic = split_sizes(narrowed_sizes)
     rank = len(sizes)
     if isinstance(value.type, ir.RankedTensorType):
-        result = ir.RankedTensorType.get(static, kind.element_type)
-        cut: ir.Value = tensor.extract_slice(
-            result, value, [], dynamic, [], [0] * rank, static, [1] * rank
-        )
-        return cut
-    view: ir.Value = memref.subview(
-        value, [0] * rank, list(map(as_operand, narrowed_sizes)), [1] * rank
-    )
+        return extract_slice(value, Tile((0,) * rank, tuple(narrowed_sizes), (1,) * rank))
+    view: ir.Value = memref.subview(value, [0] * rank, mixed_sizes(narrowed_sizes), [1] * rank)
     return view
 
 
-def shapes_of(bound: BoundOp) -> dict[str, list[RuntimeSize | int]]:
+def shapes_of(bound: BoundOp) -> dict[str, tuple[Number, ...]]:
     """The sizes of the tensors and memrefs that an op is on, by operand."""
     definition = bound.definition
     return {

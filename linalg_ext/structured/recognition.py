@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import (
@@ -53,6 +52,7 @@ from linalg_ext.structured.extension import OVERWRITE, extension_definition
 from linalg_ext.structured.maps import has_payload, place_of
 from linalg_ext.structured.operands import bind, element_of, producer
 from linalg_ext.structured.payload import PayloadScope, emit_expression
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
 """Attributes that allow a result to differ: without them an op means no less."""

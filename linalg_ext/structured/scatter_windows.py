@@ -13,18 +13,11 @@ run over the rest. No element is tested: sizes that are known show that all wind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linalg_ext.bindings import ir, scf, tensor
-from linalg_ext.definition.affine import (
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineSymbol,
-    linear_terms,
-)
+from linalg_ext.bindings import ir, tensor
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
@@ -45,17 +38,25 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
-from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.loops import nest_over
 from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import BoundOp, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, as_operand
 from linalg_ext.structured.payload import build_generic, symbol_size
+from linalg_ext.structured.sizes import as_number, mixed_size
 from linalg_ext.structured.steps import bound_step, extents_of, operand_values
+from linalg_ext.symbolic.affine import (
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineSymbol,
+    linear_terms,
+)
+from linalg_ext.symbolic.integers import Number, total
 
 Terms = Mapping[str, int]
 """Factors of dimensions."""
 
-Positions = Mapping[str, RuntimeSize]
+Positions = Mapping[str, Number]
 """The position along each dimension that a loop runs over."""
 
 
@@ -164,10 +165,14 @@ class _Windows:
     def build(self) -> ir.Value:
         """Build the loops, and return the output that they write."""
         (output,) = self.bound.outputs
-        return _nest([(dim, self.extents[dim]) for dim in self.outer], {}, output, self._written)
+        sizes = [self.extents[dim] for dim in self.outer]
+        written: ir.Value = nest_over(sizes, [output], self._written)[0]
+        return written
 
-    def _written(self, positions: Positions, output: ir.Value) -> ir.Value:
+    def _written(self, ivs: Sequence[ir.Value], carried: Sequence[ir.Value]) -> list[ir.Value]:
         """Combine one window of the output with the values that are written there."""
+        (output,) = carried
+        positions = dict(zip(self.outer, map(as_number, ivs), strict=True))
         geometry = [
             _Range(
                 _position(factors, first, positions),
@@ -200,7 +205,7 @@ class _Windows:
         dims = (*map(str, element.indices), *self.summed)
         part = part_of(definition, operands, dims, [assignment])
         (window,) = build_generic(bound_step(self.bound, part, values)).results
-        return tensor.InsertSliceOp(window, output, *_geometry(geometry)).result
+        return [tensor.InsertSliceOp(window, output, *_geometry(geometry)).result]
 
     def _read(
         self, access: Access, value: ir.Value, positions: Positions
@@ -226,7 +231,7 @@ class _Windows:
 class _Range:
     """The part of an axis that a slice has, which may lack the axis."""
 
-    first: RuntimeSize | int
+    first: Number
     size: int
     step: int = 1
     is_dropped: bool = False
@@ -242,7 +247,7 @@ def _slice(value: ir.Value, ranges: Sequence[_Range]) -> ir.Value:
 
 def _geometry(ranges: Sequence[_Range]) -> tuple[Any, ...]:
     """Offsets, sizes and steps as the ops of slices hold them."""
-    columns = zip(*((as_operand(part.first), part.size, part.step) for part in ranges), strict=True)
+    columns = zip(*((mixed_size(part.first), part.size, part.step) for part in ranges), strict=True)
     return mixed_operands(*columns)
 
 
@@ -252,32 +257,10 @@ def _operand(access: Access, kind: OperandKind) -> Operand:
     return Operand(access.operand, kind, access.type_var, tuple(shape))
 
 
-def _position(factors: Terms, first: int, positions: Positions) -> RuntimeSize | int:
+def _position(factors: Terms, first: int, positions: Positions) -> Number:
     """Return the first place of a window along an axis."""
-    at: RuntimeSize | int = first
-    for dim, factor in factors.items():
-        if dim in positions:
-            term = positions[dim] if factor == 1 else positions[dim] * factor
-            at = term if at == 0 else term + at
-    return at
-
-
-def _nest(
-    loops: Sequence[tuple[str, int]],
-    positions: Positions,
-    output: ir.Value,
-    body: Callable[[Positions, ir.Value], ir.Value],
-) -> ir.Value:
-    """Build loops from 0, the first one outermost, around a body that gives the next output."""
-    if not loops:
-        return body(positions, output)
-    (dim, count), *rest = loops
-    start, end, step = (integer_constant(ir.IndexType.get(), number) for number in (0, count, 1))
-    loop = scf.ForOp(start, end, step, [output])
-    at, carried = loop.body.arguments
-    with ir.InsertionPoint(loop.body):
-        scf.YieldOp([_nest(rest, {**positions, dim: RuntimeSize(at)}, carried, body)])
-    return loop.results[0]
+    moved = (positions[dim] * factor for dim, factor in factors.items() if dim in positions)
+    return total((*moved, first))
 
 
 def _increasing(index: AffineExpr) -> tuple[Terms, int] | None:

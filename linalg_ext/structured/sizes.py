@@ -5,12 +5,12 @@ A size that is taken from an op's operands outlives the op: fusion can then let 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from linalg_ext.bindings import ir, tensor
-from linalg_ext.structured.constants import result_of
+from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.structured.constants import integer_constant, result_of
 from linalg_ext.structured.extension import integers
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.maps import groups_of
@@ -25,7 +25,6 @@ from linalg_ext.structured.mixed import (
     type_shape,
 )
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import dim_of
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import (
     Number,
@@ -63,6 +62,27 @@ def size_of(value: ir.Value, axis: int) -> Number:
     op = producer(value) if isinstance(value.type, ir.RankedTensorType) else None
     step = None if op is None else _made_size(op, value, axis)
     return Symbol(SizeOf(value, axis), lower=0).number if step is None else step
+
+
+def dim_of(value: ir.Value, axis: int) -> ir.Value:
+    """Build `tensor.dim` or `memref.dim` at the current insertion point."""
+    op = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
+    size: ir.Value = op(value, integer_constant(ir.IndexType.get(), axis)).result
+    return size
+
+
+def size_at(axes: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
+    """The one size of several axes of operands: a number where one of them is static.
+
+    Else a value made at the current insertion point; None where there is no place.
+    """
+    dynamic: tuple[ir.Value, int] | None = None
+    for value, axis in axes:
+        shape = ir.ShapedType(value.type)
+        if not shape.is_dynamic_dim(axis):
+            return shape.get_dim_size(axis)
+        dynamic = dynamic or (value, axis)
+    return None if dynamic is None else dim_of(*dynamic)
 
 
 def by_origin(number: Number) -> Number:
@@ -114,10 +134,16 @@ class SizeEmitter(Emitter):
 
 def mixed_sizes(sizes: Sequence[Number]) -> list[Index]:
     """Sizes as the builders of ops take them: integers, and values at the insertion point."""
-    return [index(size) for size in sizes]
+    return [mixed_size(size) for size in sizes]
 
 
-def index(number: Number) -> Index:
+def split_sizes(sizes: Sequence[Number]) -> tuple[list[int], list[ir.Value]]:
+    """Sizes as the builders of buffers take them: the shape of a type, and the dynamic sizes."""
+    operands = mixed_sizes(sizes)
+    return type_shape(operands), [size for size in operands if isinstance(size, ir.Value)]
+
+
+def mixed_size(number: Number) -> Index:
     """A number as the builders of ops take it: an integer, or a value at the insertion point."""
     return number if isinstance(number, int) else value_of(number)
 

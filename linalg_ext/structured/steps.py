@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -21,8 +20,10 @@ from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.operands import BoundOp, predefined_types, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, initial_tensor
+from linalg_ext.structured.outputs import empty_tensor, initial_tensor
 from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
+from linalg_ext.symbolic.integers import Number
 
 
 def bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
@@ -75,7 +76,7 @@ def operand_values(bound: BoundOp) -> dict[str, ir.Value]:
 
 def computed(
     bound: BoundOp,
-    dims: Mapping[str, RuntimeSize | int],
+    dims: Mapping[str, Number],
     expr: ScalarExpr,
     type_var: TypeVar,
     reduction: Reduction | None = None,
@@ -110,7 +111,7 @@ def computed(
     return build_generic(bound_step(bound, part, {**values, target.operand: start})).results[0]
 
 
-def _is_whole(bound: BoundOp, access: Access, dims: Mapping[str, RuntimeSize | int]) -> bool:
+def _is_whole(bound: BoundOp, access: Access, dims: Mapping[str, Number]) -> bool:
     """Return whether an access reads all of a tensor, in the order of some dimensions."""
     if access.indices != tuple(map(AffineDim, dims)) or narrowed_axes(bound.definition):
         return False
@@ -118,7 +119,7 @@ def _is_whole(bound: BoundOp, access: Access, dims: Mapping[str, RuntimeSize | i
     return sizes == [size if isinstance(size, int) else None for size in dims.values()]
 
 
-def extents_of(bound: BoundOp, dims: Sequence[str]) -> dict[str, RuntimeSize | int]:
+def extents_of(bound: BoundOp, dims: Sequence[str]) -> dict[str, Number]:
     """The sizes of dimensions of a bound op."""
     extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
     return {dim: extents[dim] for dim in dims}

@@ -12,7 +12,7 @@ from linalg_ext.compiler.module_compilation import compile_copy, compile_in_plac
 from linalg_ext.compiler.tuned import tuned
 from linalg_ext.compiler.tuning import Tuning
 from linalg_ext.errors import ArgumentError, SourceLocation, TraceError, caller_location
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.tracing import dispatch as dispatch  # its tables name NumPy's own functions
@@ -47,15 +47,17 @@ def compiled(
         # A module is used up by its compilation: no other code sees this one, so it is not copied.
         with borrowed_context() as loan:
             own = record(function, call, loan.context)
-            return Compiled(
-                compile_in_place(own.module, own.name, loan=loan, result_dtypes=own.dtypes), own
-            )
+            return Compiled(compile_in_place(own.module, own.name, _options(own), loan=loan), own)
     traced = record(function, call, new_context()) if recording is None else recording
 
     def make() -> Kernel:
-        return compile_copy(traced.module, traced.name, trusted=True, result_dtypes=traced.dtypes)
+        return compile_copy(traced.module, traced.name, _options(traced), trusted=True)
 
     return Compiled(make() if tuning is None else tuned(make, tuning), traced)
+
+
+def _options(recording: Recording) -> CompilerOptions:
+    return CompilerOptions(result_dtypes=recording.dtypes)
 
 
 def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Recording:

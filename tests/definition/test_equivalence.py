@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 
 import linalg_ext as lx
 from linalg_ext.definition import OpDefinition
-from linalg_ext.definition.equivalence import equivalent, with_positional_names
+from linalg_ext.definition.equivalence import equivalent
 from linalg_ext.opdsl import (
     TV,
     BinaryFn,
@@ -116,12 +115,3 @@ def test_a_symbol_that_an_index_uses_is_not_only_a_size() -> None:
 
     assert reverse.definition.equivalent(mirrored.definition)
     assert not reverse.definition.equivalent(other_size.definition)
-
-
-def test_positional_names_change_nothing_else() -> None:
-    definition = lx.ops.conv_1d_nwc_wcf.definition
-    named = with_positional_names(definition)
-    assert named.dims == ("d0", "d1", "d2", "d3", "d4")
-    assert named.symbols == tuple(f"s{i}" for i in range(len(definition.symbols)))
-    assert named.doc == definition.doc
-    assert with_positional_names(replace(named, name="x")) != named

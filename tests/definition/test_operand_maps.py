@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linalg_ext as lx
-from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import (
     Sugar,
     apply_sugar,
@@ -19,6 +18,7 @@ from linalg_ext.definition.operand_maps import (
     with_indices_of,
 )
 from linalg_ext.errors import ArgumentError
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr
 
 Indices = tuple[AffineExpr, ...]
 

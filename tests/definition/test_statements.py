@@ -9,7 +9,6 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.equivalence import equivalent
 from linalg_ext.definition.model import reads_before, why_several
@@ -35,6 +34,7 @@ from linalg_ext.opdsl import (
 from linalg_ext.structured import definition_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.payload import build_generic
+from linalg_ext.symbolic.affine import AffineDim
 
 # an operand is declared by a call as a default, and named as upstream names it
 # mypy: allow-untyped-defs

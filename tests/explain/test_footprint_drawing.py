@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.explain.footprint_drawing import part_touched
 from linalg_ext.structured import StructuredInterface, interface
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.symbolic.index_sets import Tile, indices
 from linalg_ext.symbolic.integers import Symbol
 from op_instances import named_ops, ops_in

@@ -43,8 +43,8 @@ def test_after_an_exception_it_is_not_lent_again() -> None:
 
 
 def test_the_next_borrower_decides_about_unregistered_dialects() -> None:
-    with borrowed_context(allow_unregistered=True) as first:
-        assert first.context.allow_unregistered_dialects
+    with borrowed_context() as first:
+        first.context.allow_unregistered_dialects = True
     with borrowed_context() as second:
         assert not second.context.allow_unregistered_dialects
 

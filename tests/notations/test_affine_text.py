@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, AffineSymbol
 
 DIMS, SYMBOLS = ("d0", "d1", "d2"), ("s0", "s1")
 

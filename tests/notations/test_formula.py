@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.notations.formula import LATEX, TEXT, formula, latex
 from linalg_ext.opdsl import (
     BinaryFn,
@@ -20,6 +19,7 @@ from linalg_ext.opdsl import (
     const,
     structured_op,
 )
+from linalg_ext.symbolic.affine import AffineDim
 
 LIBRARY = [getattr(lx.ops, name) for name in dir(lx.ops)]
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import AttributeType, IteratorType
 from linalg_ext.errors import ArgumentError, ArityError
 from linalg_ext.notations.std_functions import ELEMENT_TYPES, STD_FUNCTIONS
 from linalg_ext.opdsl import StructuredOp
+from linalg_ext.symbolic.affine import AffineDim
 from tc_texts import (
     ATTRIBUTES,
     BATCHMATMUL_2020,

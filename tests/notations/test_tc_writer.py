@@ -10,7 +10,6 @@ import pytest
 
 import linalg_ext as lx
 import linalg_ext.opdsl_defs as library
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.model import OpDefinition, Operand
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import ArgumentError, NotationError
@@ -32,6 +31,7 @@ from linalg_ext.opdsl import (
     domain,
     structured_op,
 )
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 from tc_texts import ALL, BATCHMATMUL_2024
 
 LIBRARY = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +12,7 @@ import yaml
 
 import linalg_ext as lx
 from core_ops import core_ops
-from linalg_ext.definition import OpDefinition
-from linalg_ext.definition.equivalence import with_positional_names
+from linalg_ext.definition.equivalence import equivalent
 from linalg_ext.errors import NotationError
 from linalg_ext.notations import from_yaml_all
 from linalg_ext.notations.yaml import beyond_yaml, writer
@@ -36,16 +34,6 @@ def _library() -> dict[str, StructuredOp]:
     return {name: op for name, op in ops.items() if name not in beyond}
 
 
-def _same(one: OpDefinition, other: OpDefinition) -> bool:
-    return _kept(one) == _kept(other)
-
-
-def _kept(definition: OpDefinition) -> OpDefinition:
-    """What YAML keeps: no names of dimensions and symbols, no lower bounds of attributes."""
-    named = with_positional_names(definition)
-    return replace(named, operands=tuple(replace(o, minimum=1) for o in named.operands))
-
-
 def test_the_library_is_read_back_up_to_names_of_dimensions_and_symbols() -> None:
     ops = _library()
     text = lx.to_yaml(*ops.values())
@@ -53,7 +41,7 @@ def test_the_library_is_read_back_up_to_names_of_dimensions_and_symbols() -> Non
     differing = [
         op.op_name
         for op, read in zip(ops.values(), back, strict=True)
-        if not _same(op.definition, read.definition)
+        if not equivalent(op.definition, read.definition)
     ]
     assert differing == []
     assert lx.to_yaml(*back) == text
@@ -64,7 +52,7 @@ def test_upstreams_ops_are_read_back() -> None:
     back = from_yaml_all(lx.to_yaml(*ops.values()))
     assert len(back) == 81
     for op, read in zip(ops.values(), back, strict=True):
-        assert _same(op.definition, read.definition), op.op_name
+        assert equivalent(op.definition, read.definition), op.op_name
 
 
 def test_both_writers_of_pyyaml_give_the_same_bytes() -> None:

@@ -16,12 +16,12 @@ import numpy as np
 from linalg_ext.bindings import func, ir, provider
 from linalg_ext.compiler import compile as compile_module
 from linalg_ext.definition import OpDefinition, OperandKind
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.reference import evaluate
 from linalg_ext.ir.context import new_context
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

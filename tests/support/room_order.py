@@ -6,7 +6,8 @@ TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
         "errors utils samples",
-        "symbolic definition cache",
+        "symbolic cache",
+        "definition",
         "opdsl notations",
         "opdsl_defs",
         # From here on MLIR may be needed.

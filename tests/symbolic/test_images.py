@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.errors import SubsetError
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.symbolic.index_sets import Tile, full, image, indices, replaced
 from linalg_ext.symbolic.integers import Symbol, minimum
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import SubsetError
 from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.symbolic.index_sets import Tile, full, indices, preimage, replaced
 from linalg_ext.symbolic.integers import Symbol
 

@@ -247,3 +247,46 @@ def test_open_results_of_ops_have_shapes_of_their_own(
     operands = [np.ones(each) for each in shapes]
     expected = function(*operands).sum() * np.array(shape)
     np.testing.assert_array_equal(lx.jit(sized, dynamic=True)(*operands), expected)
+
+
+def test_windows_beyond_an_open_axis_are_refused_as_on_arrays() -> None:
+    @structured_op
+    def windows(X=TensorDef(T, S.N), K=TensorDef(T, S.K), Y=TensorDef(T, S.M, output=True)):
+        Y[D.i] += X[D.i + D.k] * K[D.k]
+
+    function = lx.jit(lambda x, k: windows(x, k), dynamic=True)
+    x, k = random(5), random(3)
+    agree(function(x, k), windows(x, k))
+    for call in (function, windows):
+        with pytest.raises(ShapeError, match="2"):
+            call(x[:2], k)
+
+
+def test_a_given_start_of_an_op_says_an_open_size() -> None:
+    @structured_op
+    def rows(X=TensorDef(T, S.M), Y=TensorDef(T, S.M, S.N, output=True)):
+        Y[D.m, D.n] += X[D.m]
+
+    function = lx.jit(lambda x, start: rows(x, init=start), dynamic=True)
+    for shape in ((2, 3), (4, 7)):
+        x, start = random(shape[0]), random(*shape)
+        agree(function(x, start), start + x[:, None])
+    with pytest.raises(ShapeError, match=r"x.shape\[0\]"):
+        function(random(3), random(2, 5))
+
+
+def test_negative_divisors_are_as_those_of_integers() -> None:
+    for divisor in (-3, -1):
+        quotient, remainder = N // divisor, N % divisor
+        for n in range(7):
+            assert sizes.value_of(quotient, {"n": n}) == n // divisor
+            assert sizes.value_of(remainder, {"n": n}) == n % divisor
+
+
+def test_bounds_of_open_sizes_answer_comparisons() -> None:
+    assert N >= 0
+    assert N + 1 > 0
+    assert N + M + 1 != 0
+    assert 2 * N != 3
+    with pytest.raises(TraceError, match="whether n > 0"):
+        assert N > 0

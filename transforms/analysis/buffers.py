@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.views import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
-from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import input_count
 from linalg_ext.transforms.ir_utils.module_functions import APART, STATUS
 from linalg_ext.transforms.ir_utils.walking import select

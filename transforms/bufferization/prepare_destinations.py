@@ -79,7 +79,8 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import split_operands
-from linalg_ext.structured.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.outputs import empty_tensor
+from linalg_ext.structured.sizes import sizes_of
 from linalg_ext.transforms.ir_utils.walking import functions, operations, producer, select
 
 NAME = "linalg-ext-prepare-destinations"

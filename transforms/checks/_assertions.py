@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import affine, arith, cf, ir, linalg, memref, tensor
-from linalg_ext.transforms.ir_utils.arithmetic import constant, element_of_constant, index
+from linalg_ext.structured.constants import index
+from linalg_ext.transforms.ir_utils.arithmetic import constant, element_of_constant
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.tensor_loops import compare, sub
 from linalg_ext.transforms.ir_utils.walking import producer, text_of

@@ -13,8 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.bindings import affine, arith, ir, memref, scf, tensor
-from linalg_ext.definition.affine import (
+from linalg_ext.bindings import affine, arith, ir, memref, tensor
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import either, nest_over
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -23,11 +27,8 @@ from linalg_ext.definition.affine import (
     AffineMap,
     linear_terms,
 )
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, nest, sub
+from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
 from linalg_ext.transforms.ir_utils.walking import text_of
 
 from ._assertions import DYNAMIC, Bounds, as_condition, mixed, operand_groups
@@ -479,10 +480,6 @@ def _every_position(
     size: Any,
 ) -> Any:
     """Return True if the ends are inside, else whether every position that occurs is."""
-    i1 = ir.IntegerType.get_signless(1)
-    branch: Any = scf.IfOp(inside, [i1], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([as_condition(True)])
 
     def look(positions: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
         by_dim = dict(zip(dims, positions, strict=True))
@@ -491,9 +488,10 @@ def _every_position(
         fits = arith.andi(compare("sle", 0, position), compare("slt", position, size))
         return [arith.andi(so_far[0], fits)]
 
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(nest(lengths, [as_condition(True)], look))
-    return branch.results[0]
+    def every() -> list[Any]:
+        return nest_over(lengths, [as_condition(True)], look)
+
+    return either(inside, lambda: [as_condition(True)], every, [inside])[0]
 
 
 def _positions_of(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:

@@ -16,8 +16,9 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, tensor, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.analysis.buffers import element_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, index, like, negated
+from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, negated
 from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
 
 from ._assertions import DYNAMIC, Bounds, apply_map, mixed, operand_groups

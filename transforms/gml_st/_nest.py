@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.bindings import ir, memref
 from linalg_ext.dialects.gml_st.ir.op_views import PARALLEL, LoopView, MaterializeView, YieldView
 from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.dialects.gml_st.ir.types import is_view_of
 from linalg_ext.errors import ArgumentError
+from linalg_ext.structured import loops
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import dim_of
+from linalg_ext.structured.sizes import dim_of
 
 from ._set_elements import SubsetAccess
 
@@ -181,7 +182,7 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
         move_here(nest.body)
         return nest.write(carried)
 
-    return for_nest(nest.bounds, nest.inits, body)
+    return loops.nest(nest.bounds, nest.inits, body)
 
 
 def move_here(operations: Iterable[ir.Operation]) -> None:
@@ -238,30 +239,3 @@ def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
     buffer: ir.Value = memref.AllocOp(type_, sizes, []).result
     memref.CopyOp(old, buffer)
     return buffer
-
-
-def for_nest(
-    bounds: Sequence[tuple[ir.Value, ir.Value, ir.Value]],
-    carried: Sequence[ir.Value],
-    body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
-) -> list[ir.Value]:
-    """Build nested `scf.for` at the insertion point; return the last carried values.
-
-    Args:
-        bounds: lower bound, upper bound and step of each, the outermost first.
-        carried: the values of the first iteration.
-        body: a function of the induction variables and the carried values that returns the next
-            carried values.
-    """
-    ivs: list[ir.Value] = []
-
-    def nested(level: int, values: Sequence[ir.Value]) -> list[ir.Value]:
-        if level == len(bounds):
-            return list(body(ivs, list(values)))
-        loop = scf.ForOp(*bounds[level], list(values))
-        with ir.InsertionPoint(loop.body):
-            ivs.append(loop.induction_variable)
-            scf.YieldOp(nested(level + 1, loop.inner_iter_args))
-        return list(loop.results)
-
-    return nested(0, carried)

@@ -9,15 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
+from linalg_ext.bindings import arith, cf, ir, linalg, memref, tensor
 from linalg_ext.dialects import gml_st
 from linalg_ext.dialects.gml_st.ir.sets import subset_of
 from linalg_ext.dialects.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
+from linalg_ext.structured.loops import counted
 from linalg_ext.structured.mixed import Index, Size, mixed_operands, type_shape
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.sizes import size_at
 from linalg_ext.structured.views import tile_view
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 from linalg_ext.symbolic.integers import Number
@@ -169,19 +170,18 @@ def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body:
     indices = filter_.indices
     if not isinstance(indices, ir.Value):
         raise ArgumentTypeError(f"the indices of a filter are {indices!r}", expected="a value")
-    emitter = Emitter()
-    bounds = (emitter.value(0), _extent(indices, 0), emitter.value(1))
-    loop = scf.ForOp(*bounds, [] if carried is None else [carried])
-    with ir.InsertionPoint(loop.body):
-        row = loop.induction_variable
+
+    def step(row: ir.Value, before: list[ir.Value]) -> list[ir.Value]:
         index = [_coordinate(indices, row, dim) for dim in range(ir.ShapedType(whole.type).rank)]
         for dim, coordinate in enumerate(index):
             # A negative index is larger than every size as an unsigned number.
             inside = arith.CmpIOp(arith.CmpIPredicate.ult, coordinate, _extent(whole, dim)).result
             cf.AssertOp(inside, OUT_OF_BOUNDS)
-        result = body(index, whole if carried is None else loop.inner_iter_args[0])
-        scf.YieldOp([] if carried is None else [result])
-    return whole if carried is None else loop.results[0]
+        result = body(index, *(before or [whole]))
+        return [result] if before else []
+
+    after = counted(0, _extent(indices, 0), [] if carried is None else [carried], step)
+    return after[0] if after else whole
 
 
 def _coordinate(indices: ir.Value, row: ir.Value, dim: int) -> ir.Value:

@@ -38,7 +38,7 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.sizes import size_at
 
 NAME = "linalg-ext-collapse-shapes"
 

@@ -60,13 +60,13 @@ from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.errors import LoweringError
 from linalg_ext.executable.explanation import ExplainedDecision
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured import loops
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.transforms.ir_utils.walking import at_op, operations, place, replace_op, select
 
 from ._loops import with_constants
 from ._nest import (
     Nest,
-    for_nest,
     is_same_set,
     is_view_at,
     lower_in_order,
@@ -232,7 +232,7 @@ def _carry_tiles(
 
     bounds = [nest.bounds[dim] for dim in _sequential(nest)]
     tiles = [accesses[number].read(shared[number]) for number in order]
-    results = for_nest(bounds, tiles, body)
+    results = loops.nest(bounds, tiles, body)
     return {number: (value, accesses[number]) for number, value in zip(order, results, strict=True)}
 
 

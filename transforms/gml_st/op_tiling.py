@@ -22,7 +22,7 @@ from linalg_ext.dialects.gml_st.rules import (
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.operands import producer, static_sizes
-from linalg_ext.structured.sizes import as_number, index, mixed_sizes, sizes_of, value_of
+from linalg_ext.structured.sizes import as_number, mixed_size, mixed_sizes, sizes_of, value_of
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, full
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, minimum
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
@@ -147,7 +147,7 @@ class _Loop:
     def build(self) -> Tiled:
         bounds = (
             [0] * len(self.dims),
-            [index(self.uppers[dim]) for dim in self.dims],
+            [mixed_size(self.uppers[dim]) for dim in self.dims],
             [self.steps[dim] for dim in self.dims],
         )
         match self.cut.form:

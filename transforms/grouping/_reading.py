@@ -10,12 +10,12 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError, LinalgExtError, TargetError
 from linalg_ext.module import ModuleLike, as_module
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.group import GROUPS, ISOLATED, annotations_of, side_effect
 from linalg_ext.structured.maps import has_payload, indexing_maps, split_operands
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.target.model import element_bits
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 from linalg_ext.transforms.ir_utils.walking import functions, is_unused, producer, select

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.views import tile_view
 
 from .walking import producer, replace_op
@@ -22,11 +23,6 @@ def constant(type_: Any, value: int | float) -> Any:
     """
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
     return literal(type_, repr(float(value) if isinstance(element, ir.FloatType) else int(value)))
-
-
-def index(value: Any) -> Any:
-    """Return a number as a constant of the type `index`; a value as it is."""
-    return constant(ir.IndexType.get(), value) if isinstance(value, int) else value
 
 
 def literal(type_: Any, text: str) -> Any:

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
+from linalg_ext.bindings import arith, cf, ir, linalg, tensor
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.mixed import mixed_operands, type_shape
 
-from .arithmetic import index
 from .generics import iterators
 from .walking import copied
 
@@ -62,50 +62,6 @@ def sizes_of(value: Any) -> list[Any]:
 def empty_like(type_: Any, sizes: Sequence[Any]) -> Any:
     """Return a tensor of sizes, with the elements of a type, that is to be written."""
     return tensor.empty(list(sizes), type_.element_type)
-
-
-def counted(
-    lower: Any,
-    upper: Any,
-    carried: Sequence[Any],
-    body: Callable[[Any, list[Any]], Sequence[Any]],
-) -> list[Any]:
-    """Build an `scf.for` from `lower` up to `upper`; the body gives the next carried values."""
-    loop = scf.ForOp(index(lower), index(upper), index(1), list(carried))
-    with ir.InsertionPoint(loop.body):
-        scf.YieldOp(list(body(loop.induction_variable, list(loop.inner_iter_args))))
-    return list(loop.results)
-
-
-def either(
-    condition: Any,
-    if_true: Callable[[], list[Any]],
-    if_false: Callable[[], list[Any]],
-    like: Sequence[Any],
-) -> list[Any]:
-    """Build an `scf.if` whose branches give values of the types of `like`."""
-    branch: Any = scf.IfOp(condition, [value.type for value in like], has_else=True)
-    for block, build in ((branch.then_block, if_true), (branch.else_block, if_false)):
-        with ir.InsertionPoint(block):
-            scf.YieldOp(build())
-    return list(branch.results)
-
-
-def nest(
-    bounds: Sequence[Any],
-    carried: Sequence[Any],
-    body: Callable[[list[Any], list[Any]], Sequence[Any]],
-    indices: Sequence[Any] = (),
-) -> list[Any]:
-    """Build loops from 0 to each bound around `body(indices, carried)`, which gives the next."""
-    if len(indices) == len(bounds):
-        return list(body(list(indices), list(carried)))
-    return counted(
-        0,
-        bounds[len(indices)],
-        carried,
-        lambda position, inner: nest(bounds, inner, body, [*indices, position]),
-    )
 
 
 def parallel_generic(

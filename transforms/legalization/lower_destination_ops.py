@@ -27,6 +27,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.destination_ops import (
     Concatenate,
     DynamicBroadcast,
@@ -34,19 +35,16 @@ from linalg_ext.structured.destination_ops import (
     Reverse,
     Scatter,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.structured.loops import counted, either, nest_over
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     add,
     as_index,
     compare,
-    counted,
-    either,
     empty_like,
     extract_slice,
     inlined,
     insert_slice,
-    nest,
     parallel_generic,
     size_of,
     sizes_of,
@@ -296,7 +294,7 @@ def _scatter(op: Any) -> Any:
         return [tensor.insert(tensor.extract(source, loop_indices), into[0], where)]
 
     bounds = [tensor.dim(source, index(axis)) for axis in range(source.type.rank)]
-    return nest(bounds, [target], insert)[0]
+    return nest_over(bounds, [target], insert)[0]
 
 
 def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:

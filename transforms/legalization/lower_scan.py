@@ -33,22 +33,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, complex, ir, tensor
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.destination_ops import Scan
+from linalg_ext.structured.loops import counted, nest_over
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
     add_compensated,
     is_added_in_blocks,
     negative_zero,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
-    counted,
     elementwise,
     extract_slice,
     inlined,
     insert_slice,
-    nest,
     size_of,
     sizes_of,
     sub,
@@ -185,7 +185,7 @@ class _Rows(_Steps):
             return [target, *(tensor.insert(total, totals, indices) for totals in last)]
 
         carried = [scan.init, *([scan.initial] if is_wanted else [])]
-        target, *last = nest(self.sizes[:-1], carried, row)
+        target, *last = nest_over(self.sizes[:-1], carried, row)
         return [target, last[0] if last else None]
 
 

@@ -118,15 +118,14 @@ from typing import Any
 from linalg_ext.bindings import arith, builtin, ir, scf, tensor
 from linalg_ext.dialects.linalg_ext import dynamic_broadcast_in_dim, reverse, sort
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import either, nest_over
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     add,
     as_index,
     compare,
-    either,
     inlined,
-    nest,
     size_of,
     sub,
 )
@@ -311,11 +310,11 @@ def _scatter(op: Any) -> list[Any]:
             return [tensor.insert(value, target, positions) for value, target in pairs]
 
         def elements() -> list[Any]:
-            return nest([size_of(updates[0], dim) for dim in windows], carried, element)
+            return nest_over([size_of(updates[0], dim) for dim in windows], carried, element)
 
         return either(is_inside, elements, lambda: carried, carried)
 
-    return nest([size_of(updates[0], dim) for dim in scattered], inputs, window)
+    return nest_over([size_of(updates[0], dim) for dim in scattered], inputs, window)
 
 
 def _starts(

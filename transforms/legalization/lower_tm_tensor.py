@@ -27,14 +27,14 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.dialects.linalg_ext import scan, sort
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, nest_over
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     as_index,
-    counted,
     elementwise,
     extract_slice,
     inlined,
-    nest,
     size_of,
     sizes_of,
     sub,
@@ -177,7 +177,7 @@ def lower_exported_scatter(op: Any) -> Any:
         (new,) = inlined(body, elements)
         return [tensor.insert(new, into, positions)]
 
-    return nest(sizes_of(updates), [original], put)[0]
+    return nest_over(sizes_of(updates), [original], put)[0]
 
 
 _ORDERS = arith.CmpFPredicate
@@ -333,7 +333,7 @@ def lower_exported_top_k(op: Any) -> list[Any]:
         return counted(0, sizes[axis], carried, take)
 
     outer = [size for other, size in enumerate(sizes) if other != axis]
-    return nest(outer, [values, indices], row)
+    return nest_over(outer, [values, indices], row)
 
 
 _BUILDS = builds_of(

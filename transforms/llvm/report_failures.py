@@ -34,7 +34,7 @@ from linalg_ext.bindings import arith, cf, func, ir, memref
 from linalg_ext.errors import LoweringError
 from linalg_ext.executable.signature import OF_OP
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
     STATUS_OF_PART,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.errors import SubsetError
 from linalg_ext.rewriting import MatchFailure, Report
@@ -16,6 +15,7 @@ from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import size_of, sizes_of, value_of
 from linalg_ext.structured.views import Placement, is_view, subview
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
 from linalg_ext.transforms.codegen.vectorization.reductions import combining_op

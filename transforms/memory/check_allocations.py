@@ -25,8 +25,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.analysis.buffers import MOST_BYTES, static_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.module_functions import functions_with_status
 from linalg_ext.transforms.ir_utils.walking import operations
 

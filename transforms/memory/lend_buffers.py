@@ -80,13 +80,14 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.interrupts import VARIABLE as INTERRUPTS
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.analysis.buffers import (
     MOST_BYTES,
     bytes_at_run_time,
     reaching,
     static_bytes,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type, index
+from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type
 from linalg_ext.transforms.ir_utils.module_functions import calls_python, declare
 from linalg_ext.transforms.ir_utils.walking import functions, operations, producer
 

@@ -57,13 +57,14 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.analysis.buffers import (
     MOST_BYTES,
     bytes_at_run_time,
     reaching,
     static_bytes,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.module_functions import declare
 from linalg_ext.transforms.ir_utils.walking import (
     functions,

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineExpr, AffineMap, linear_terms
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.symbolic.affine import AffineExpr, AffineMap, linear_terms
 from linalg_ext.target import Figures, Target, current
 from linalg_ext.target.analytic import NEST, busy_core
 from linalg_ext.transforms.analysis.buffers import (

@@ -59,7 +59,8 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import arith, builtin, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type, index
+from linalg_ext.structured.constants import index
+from linalg_ext.transforms.ir_utils.arithmetic import descriptor_type
 from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
     THREADS,

@@ -51,7 +51,8 @@ from linalg_ext.bindings import arith, cf, func, ir, passmanager, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.interrupts import HANDLER, INTERRUPTED, PREVIOUS, VARIABLE
 from linalg_ext.runtime.machine_code import variable_symbol
-from linalg_ext.transforms.ir_utils.arithmetic import index, known_index, known_trips, trip_count
+from linalg_ext.structured.constants import index
+from linalg_ext.transforms.ir_utils.arithmetic import known_index, known_trips, trip_count
 from linalg_ext.transforms.ir_utils.module_functions import declare, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import (
     callee_of,

@@ -57,11 +57,11 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.target import current
 from linalg_ext.transforms.ir_utils.arithmetic import (
     as_number,
     dim,
-    index,
     known_trips,
     number,
     part_along,

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.extension import COMPUTE_TYPE
 from linalg_ext.structured.maps import collapsed_tensor, groups_of, indexing_maps, split_operands
 from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import dim_of, filled
+from linalg_ext.structured.outputs import filled
+from linalg_ext.structured.sizes import dim_of
+from linalg_ext.symbolic.affine import AffineConst, AffineDim
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""

@@ -10,12 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter
 from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, forget_memoized_maps
 from linalg_ext.structured.maps import indexing_maps, is_valid, maps_attribute, split_operands
 from linalg_ext.structured.operands import producer
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 
 from ._arrangements import (
     Reading,

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.functions import TYPE, Function, FunctionKind
 from linalg_ext.definition.scalar import Access, Apply, ScalarOperand
 from linalg_ext.dialects.linalg_ext import elementwise
@@ -24,6 +23,7 @@ from linalg_ext.structured.extension import carry_over, discardable_attributes, 
 from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.symbolic.affine import AffineMap
 
 LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 

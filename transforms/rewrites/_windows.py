@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.definition.affine import AffineDim, AffineExpr, linear_terms
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.mixed import mixed_operands, type_shape
-from linalg_ext.structured.outputs import dim_of
+from linalg_ext.structured.sizes import dim_of
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, linear_terms
 
 from ._arrangements import expanded, squeezed
 

@@ -10,7 +10,7 @@ from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.executable.libraries import Gemm
 from linalg_ext.structured.contraction import fill_number
 from linalg_ext.structured.contraction_form import Contraction
-from linalg_ext.structured.outputs import dim_of, sizes_of, split_sizes
+from linalg_ext.structured.sizes import dim_of, sizes_of, split_sizes
 from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
 

@@ -16,10 +16,10 @@ Sugar expresses transposes and broadcasts; an op with another map (a diagonal) i
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.operand_maps import find_sugar
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.extension import ELEMENTWISE, MAPS, indexing_maps, operand_letters
+from linalg_ext.symbolic.affine import AffineDim
 
 
 @rewrite("linalg-ext-maps-to-sugar", on=(ELEMENTWISE,))

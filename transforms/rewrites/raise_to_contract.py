@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap, AffineSymbol
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
@@ -43,8 +42,10 @@ from linalg_ext.structured.destination_ops import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
 from linalg_ext.structured.maps import refusal
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.outputs import empty_tensor
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
+from linalg_ext.structured.sizes import sizes_of
+from linalg_ext.symbolic.affine import AffineDim, AffineMap, AffineSymbol
 
 from ._arrangements import squeezed, unsqueezed
 from ._structured import put_in_place, read

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
 from linalg_ext.errors import ArgumentError, RecognitionError
@@ -46,6 +45,7 @@ from linalg_ext.structured.maps import (
 )
 from linalg_ext.structured.named_forms import build_named_form
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 
 from ._arrangements import broadcast, reads_destination, rearranged, size_of, transposed
 from ._structured import LIBRARY_CALL, meaning_key

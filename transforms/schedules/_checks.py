@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import (
+from linalg_ext.errors import ScheduleError
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.payload import reaches_outside_memory
+from linalg_ext.structured.sizes import as_number
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineConst,
     AffineDim,
@@ -18,11 +23,6 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineMap,
 )
-from linalg_ext.errors import ScheduleError
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.payload import reaches_outside_memory
-from linalg_ext.structured.sizes import as_number
 from linalg_ext.transforms.ir_utils.walking import element_type, place, select
 
 
@@ -219,7 +219,7 @@ def check_factor(op: ir.Operation, factor: int, loop: ir.Operation) -> None:
 _MOST_COPIES = 1024
 
 
-def enclosing_loop(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
+def enclosing_loop(op: ir.Operation, step: str, loop: int) -> ir.Operation:
     """Return the loop around `op`, counted outwards from 0.
 
     Raises:
@@ -229,13 +229,13 @@ def enclosing_loop(op: ir.Operation, step: str, loop: int, name: str = "scf.for"
     around = []
     parent = op.parent
     while parent is not None and parent.operation.name != "func.func":
-        if parent.operation.name == name:
+        if parent.operation.name == "scf.for":
             around.append(parent.operation)
         parent = parent.operation.parent
     if loop >= len(around):
         raise refusal(
             op,
-            f"{step} needs a loop; {len(around)} of {name} stand around {op.name}",
+            f"{step} needs a loop; {len(around)} of scf.for stand around {op.name}",
             hint="tile it first, or give loop= a number that is there",
         )
     return around[loop]

@@ -27,9 +27,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.structured_interface import is_structured
+from linalg_ext.symbolic.affine import AffineDim
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.symbolic.affine import AffineDim
 from linalg_ext.transforms.ir_utils.walking import element_type, producer
 
 from ._checks import (

@@ -19,10 +19,10 @@ import math
 from collections.abc import Sequence
 
 from linalg_ext.bindings import arith, cf, ir, linalg, tensor
-from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.symbolic.affine import AffineConst, AffineMap
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, select
 
 from ._checks import (

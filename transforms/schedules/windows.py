@@ -10,12 +10,13 @@ from functools import reduce
 from typing import NamedTuple
 
 from linalg_ext.bindings import arith, ir, linalg, scf, tensor
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.dialects.gml_st.rules.bodies import as_generic
+from linalg_ext.structured.loops import counted
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.mixed import Index, mixed_operands, type_shape
-from linalg_ext.structured.sizes import as_number, index, size_of, value_of
+from linalg_ext.structured.sizes import as_number, mixed_size, size_of, value_of
 from linalg_ext.structured.views import is_view, tile_view
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
@@ -141,8 +142,8 @@ class _Slice:
         return _result(tensor.InsertSliceOp(part, self.base, *mixed_operands(*self._geometry())))
 
     def _geometry(self) -> tuple[list[Index], list[Index], list[Index]]:
-        sizes = [index(size) for size in self.sizes]
-        offsets = [index(axis.offset) for axis in self.axes]
+        sizes = [mixed_size(size) for size in self.sizes]
+        offsets = [mixed_size(axis.offset) for axis in self.axes]
         return offsets, sizes, [axis.stride for axis in self.axes]
 
 
@@ -192,12 +193,13 @@ class _Nest:
         if size == 1:
             return self.around({**position, dim: 0}, state, depth)
         carried = list(state) if self.op.results else []
-        loop = scf.ForOp(value_of(0), value_of(size), value_of(1), carried)
-        with ir.InsertionPoint(loop.body):
-            inner_position = {**position, dim: as_number(loop.induction_variable)}
-            inner = self.around(inner_position, list(loop.inner_iter_args) or state, depth + 1)
-            scf.YieldOp(inner if carried else [])
-        return list(loop.results) or list(state)
+
+        def step(at: ir.Value, inner_state: list[ir.Value]) -> list[ir.Value]:
+            inner_position = {**position, dim: as_number(at)}
+            inner = self.around(inner_position, inner_state or state, depth + 1)
+            return inner if carried else []
+
+        return counted(0, value_of(size), carried, step) or list(state)
 
     def _within(
         self, position: Mapping[str, Number], state: Sequence[ir.Value], depth: int

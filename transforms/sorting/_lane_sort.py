@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, linalg, tensor, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.destination_ops import Sort
+from linalg_ext.structured.loops import counted, nest_over
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, negated, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, negated, on_rows
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     compare,
-    counted,
     empty_like,
     extract_slice,
     insert_slice,
     mul,
-    nest,
     parallel_generic,
     sub,
     transposed,
@@ -157,7 +157,7 @@ class LaneSort:
             return [*wholes, *scratch]
 
         bounds = [*(self._shape[axis] for axis in outer), blocks]
-        return nest(bounds, [*into, *scratch], block)[:count]
+        return nest_over(bounds, [*into, *scratch], block)[:count]
 
     def _columns(self, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
         """Return the columns of a block sorted, as many at once as a vector has lanes."""

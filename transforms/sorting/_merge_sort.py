@@ -25,19 +25,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, tensor, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.destination_ops import Sort
+from linalg_ext.structured.loops import counted, either, nest_over
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     compare,
-    counted,
-    either,
     empty_like,
     extract_slice,
     inlined,
     insert_slice,
-    nest,
     sizes_of,
     sub,
 )
@@ -373,7 +372,7 @@ class RowSelect:
             ]
             return [*firsts, *buffers, *spare]
 
-        return nest(self._outer, [*results, *scratch], row)[:count]
+        return nest_over(self._outer, [*results, *scratch], row)[:count]
 
     def _first_of(
         self, inputs: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]

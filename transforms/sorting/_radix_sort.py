@@ -31,9 +31,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index, known_condition, negated
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, either
+from linalg_ext.transforms.ir_utils.arithmetic import constant, known_condition, negated
 from linalg_ext.transforms.ir_utils.generics import computed_anew
-from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, counted, either, mul, sub
+from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, sub
 from linalg_ext.transforms.ir_utils.walking import producer
 
 _BITS, _WIDE_BITS = 8, 11

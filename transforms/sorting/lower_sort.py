@@ -34,14 +34,13 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import Sort
+from linalg_ext.structured.loops import either, nest_over
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     compare,
-    either,
     empty_like,
     extract_slice,
     insert_slice,
-    nest,
     size_of,
     sizes_of,
     transposed,
@@ -148,7 +147,7 @@ def _rows(view: Sort, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
         ]
         return [*sorted_, *results[count:]]
 
-    return nest(outer, [*into, *scratch], row)[:count]
+    return nest_over(outer, [*into, *scratch], row)[:count]
 
 
 class _RowSort:

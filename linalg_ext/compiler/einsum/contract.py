@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.compiler.einsum import einsum
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum import Semiring, parse
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.opdsl.op import kind_of_call
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 
 def contract(

@@ -15,7 +15,7 @@ from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
@@ -167,7 +167,9 @@ def compile_form(form: Form, algebra: Algebra, key: str | None) -> Kernel:
             module = ir.Module.create()
             with ir.InsertionPoint(module.body):
                 _build_form(name, form, algebra)
-        return compile_in_place(Module(module), name, loan=loan, opt_level=3, key=key)
+        return compile_in_place(
+            Module(module), name, CompilerOptions(opt_level=3), loan=loan, key=key
+        )
 
 
 def _build_form(name: str, form: Form, algebra: Algebra) -> None:

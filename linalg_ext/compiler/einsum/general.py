@@ -14,7 +14,7 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.kernels import narrow_kernel
 from linalg_ext.compiler.einsum.memo import remember
-from linalg_ext.compiler.einsum.request import Request, is_known, resolve
+from linalg_ext.compiler.einsum.request import Request, is_known
 from linalg_ext.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -134,15 +134,8 @@ def _on_arrays(
     if out is not None:
         _check_out(out, contraction.shape)
     out_is_cast = optimize is False or optimize == "auto"
-    dtypes = resolve(
-        tuple(array.dtype for array in arrays),
-        request.kind,
-        dtype=request.dtype,
-        compute_type=request.compute_type,
-        casting=request.casting,
-        out=None if out is None else out.dtype,
-        out_is_cast=out_is_cast,
-    )
+    out_dtype = None if out is None else out.dtype
+    dtypes = request.dtypes_for(arrays, out_dtype, out_is_cast=out_is_cast)
 
     def put(result: Array) -> Any:
         result = result.astype(dtypes.result, copy=False)

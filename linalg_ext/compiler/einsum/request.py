@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -52,6 +52,20 @@ class Request:
             optimize,
         )
 
+    def dtypes_for(
+        self, arrays: Iterable[Any], out: DType | None = None, *, out_is_cast: bool = True
+    ) -> Dtypes:
+        """Return the dtypes of the einsum for operands; see `_resolve`."""
+        return _resolve(
+            tuple(array.dtype for array in arrays),
+            self.kind,
+            self.dtype,
+            self.compute_type,
+            self.casting,
+            out,
+            out_is_cast,
+        )
+
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
@@ -86,10 +100,9 @@ def _as_dtype(keyword: str, value: Any) -> DType | None:
 
 
 @lru_cache(maxsize=1024)
-def resolve(
+def _resolve(
     dtypes: tuple[DType, ...],
     kind: Semiring,
-    *,
     dtype: DType | None,
     compute_type: DType | None,
     casting: str,

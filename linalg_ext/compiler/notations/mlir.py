@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.definition.affine import AffineConst
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import NotationError
 from linalg_ext.ir.context import new_context
@@ -24,6 +23,7 @@ from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.indexed_forms import SCAN, recurrence_of
 from linalg_ext.structured.recognition import definition_of
 from linalg_ext.structured.structured_interface import is_structured
+from linalg_ext.symbolic.affine import AffineConst
 
 
 def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:

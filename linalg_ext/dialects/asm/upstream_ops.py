@@ -13,7 +13,6 @@ from typing import Any
 
 import linalg_ext.opdsl_defs as library
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import OpDefinition, OperandKind
@@ -47,6 +46,7 @@ from linalg_ext.structured.extension import (
 )
 from linalg_ext.structured.op_builders import build, build_mapped, is_mixed_type
 from linalg_ext.structured.operands import BoundOp, bind, static_sizes
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 _CATEGORIES = ("linalg.elementwise", "linalg.contract")
 

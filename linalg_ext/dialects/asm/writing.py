@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import linalg_ext.opdsl_defs as library
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import find_sugar
 from linalg_ext.definition.scalar import Apply
@@ -42,6 +41,7 @@ from linalg_ext.structured.extension import (
 )
 from linalg_ext.structured.maps import holds_maps, indexing_maps
 from linalg_ext.structured.operands import ops_where
+from linalg_ext.symbolic.affine import AffineMap
 
 _WORD = re.compile(r"[A-Za-z_][\w$.]*")
 _ELEMENTWISE = "linalg.elementwise"

@@ -28,7 +28,9 @@ from linalg_ext.structured.destination_ops import (
 )
 from linalg_ext.structured.extension import LETTERS, SEGMENTS, segments
 from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, sizes_of
+from linalg_ext.structured.outputs import empty_tensor
+from linalg_ext.structured.sizes import sizes_of
+from linalg_ext.symbolic.integers import Number, total
 
 
 class _DestinationStyleOp(LinalgExt.Operation, traits=[ext.Pure]):
@@ -105,10 +107,10 @@ def concatenate(
 
 def _concatenated(values: Sequence[ir.Value], along: int) -> ir.Value:
     """An empty tensor of the concatenated shape; sizes are static where an input's are."""
-    shape: list[RuntimeSize | int] = []
+    shape: list[Number] = []
     for dim, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
         size = next((size for size in sizes if isinstance(size, int)), sizes[0])
-        shape.append(sum(sizes[1:], sizes[0]) if dim == along else size)
+        shape.append(total(sizes) if dim == along else size)
     return empty_tensor(shape, ir.ShapedType(values[0].type).element_type)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
@@ -30,6 +29,7 @@ from linalg_ext.structured.extension import (
 from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import as_values
 from linalg_ext.structured.outputs import make_outputs
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 
 _Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
 Maps: TypeAlias = "str | Sequence[_Map]"

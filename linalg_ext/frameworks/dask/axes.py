@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.structured.maps import groups_of, indexing_maps, split_operands
+from linalg_ext.symbolic.affine import AffineConst, AffineDim
 
 Node = tuple[int, int]
 """An axis: the number of a value, and the place among its axes."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.emission import with_broadcasts
-from linalg_ext.compiler.einsum.request import Dtypes, Request, resolve
+from linalg_ext.compiler.einsum.request import Dtypes, Request
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import (
     AnyArray,
@@ -63,15 +63,7 @@ def einsum_on_dask(
     shapes = [array.shape for array in arrays]
     contraction = request.subscripts.bind(shapes)
     path = find_path(contraction, request.optimize)
-    dtypes = resolve(
-        tuple(array.dtype for array in arrays),
-        request.kind,
-        dtype=request.dtype,
-        compute_type=request.compute_type,
-        casting=request.casting,
-        out=None,
-        out_is_cast=True,
-    )
+    dtypes = request.dtypes_for(arrays)
 
     def apply(group: list[_Value], step: Step) -> _Value:
         return _Value(_contracted(request.kind, dtypes, group, step, threads_of_call, backend))

@@ -9,7 +9,6 @@ from typing import Any
 
 from linalg_ext.compiler.op_calls import dtype_of_keyword
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.calls import Shape, per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.functions import Function, FunctionKind
@@ -38,12 +37,12 @@ from linalg_ext.frameworks.dask.blocks import (
     threads_of_blocks,
 )
 from linalg_ext.notations.operand_keywords import (
-    inverses_named,
+    mapped_shapes,
     take_operand_maps,
-    with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -138,11 +137,9 @@ class _Call:
             if operand.kind is OperandKind.INPUT_TENSOR
         }
         known_shapes = {key: value.shape for key, value in inits.items()}
-        shapes = {**given_shapes, **known_shapes}
-        ranks = {key: len(shape) for key, shape in shapes.items()}
-        self._definition = with_operand_maps(natural, maps, ranks)
-        with inverses_named(natural, maps, shapes, attributes.symbols):
-            self._shapes = resolve_shapes(self._definition, given_shapes, known_shapes, attributes)
+        self._definition, self._shapes = mapped_shapes(
+            natural, maps, given_shapes, known_shapes, attributes
+        )
         self._needs_init = not _follow(self._definition, given_shapes, attributes)
         self._apart = split(self._definition, self._shapes, attributes)
         self._inits = inits

@@ -21,7 +21,7 @@ from linalg_ext.errors import (
     kind_of,
     refuse_pickling,
 )
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.frameworks.kernels import kernel_of, module_of
 from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
 from linalg_ext.frameworks.onnx.writing import is_weight, put
@@ -80,9 +80,11 @@ class OnnxModel:
         kinds = [output.type.tensor_type.elem_type for output in outputs]
         self.kernel: Kernel = _compiled(
             model.proto,
-            checked=Options.current().checked if checked is None else checked,
-            opt_level=opt_level,
-            result_dtypes=[dtype_of(kind) for kind in kinds],
+            CompilerOptions(
+                checked=Options.current().checked if checked is None else checked,
+                opt_level=opt_level,
+                result_dtypes=[dtype_of(kind) for kind in kinds],
+            ),
         )
 
     @cached_property
@@ -122,7 +124,7 @@ class OnnxModel:
         refuse_pickling("a compiled model", "pickle the path of the model, and compile it there")
 
 
-def _compiled(proto: Any, **options: Any) -> Kernel:
+def _compiled(proto: Any, options: CompilerOptions) -> Kernel:
     """Return the kernel of a prepared model; the key has the whole model and its importer."""
 
     # A model from the disk cache does without MLIR, which these imports load.
@@ -139,7 +141,7 @@ def _compiled(proto: Any, **options: Any) -> Kernel:
     fingerprint = digest(
         onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True)
     )
-    return kernel_of("model of ONNX", fingerprint, module, refusal, **options)
+    return kernel_of("model of ONNX", fingerprint, module, refusal, options)
 
 
 Array = np.ndarray[Any, Any]

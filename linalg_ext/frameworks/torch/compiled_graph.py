@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, SourceLocation
-from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel import CompilerOptions, Kernel
 from linalg_ext.executable.signature import ArrayType
 from linalg_ext.frameworks.kernels import module_of
 from linalg_ext.frameworks.requirements import torch
@@ -61,6 +61,10 @@ class Options:
     def is_checked(self) -> bool:
         """Return whether the code checks conditions that only the run can tell."""
         return Settings.current().checked if self.checked is None else self.checked
+
+    def of_compiler(self, dtypes: Sequence[Any]) -> CompilerOptions:
+        """Return the options of a kernel that gives results of these dtypes."""
+        return CompilerOptions(self.is_checked, self.opt_level, result_dtypes=dtypes)
 
 
 _CHOICES: Mapping[str, tuple[object, ...]] = {

@@ -229,10 +229,8 @@ class PendingGraph:
             return compile_copy(
                 module,
                 ENTRY,
+                self._options.of_compiler(self._dtypes),
                 trusted=True,
-                checked=self._options.is_checked,
-                opt_level=self._options.opt_level,
-                result_dtypes=self._dtypes,
                 key=self.key,
             )
         except IRError as error:

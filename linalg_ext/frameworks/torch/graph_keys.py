@@ -37,13 +37,7 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
     except NoKey:
         return None
     return disk_cache.key_of_module(
-        "graph of torch.fx",
-        fingerprint,
-        ENTRY,
-        checked=options.is_checked,
-        opt_level=options.opt_level,
-        libraries=(),
-        result_dtypes=dtypes,
+        "graph of torch.fx", fingerprint, ENTRY, options.of_compiler(dtypes)
     )
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
@@ -24,6 +23,7 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
 from linalg_ext.notations.einsum.subscripts import LETTERS, parse
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.registry import definition_of as subject_of
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 
 
 @dataclass(frozen=True, slots=True, eq=False)

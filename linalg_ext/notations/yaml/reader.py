@@ -15,7 +15,6 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 from linalg_ext.definition.attributes import FUNCTION_KINDS
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import Function, FunctionKind
@@ -37,6 +36,7 @@ from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
 from linalg_ext.notations.yaml.format import OPERAND_FIELDS, READ_FUNCTIONS
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 
 
 def from_yaml(text: str, *, filename: str | None = None) -> Any:

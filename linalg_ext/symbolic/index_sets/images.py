@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from functools import reduce
 from math import gcd, prod
 
-from linalg_ext.definition.affine import (
+from linalg_ext.errors import SubsetError, caller_location
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineDim,
     AffineExpr,
@@ -31,7 +32,6 @@ from linalg_ext.definition.affine import (
     constant_value,
     terms_of,
 )
-from linalg_ext.errors import SubsetError, caller_location
 from linalg_ext.symbolic.index_sets.relations import (
     Progression,
     common,

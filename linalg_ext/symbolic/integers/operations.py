@@ -5,6 +5,7 @@ Minima, maxima, quotients and remainders are folded by bounds and divisors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import gcd
 from typing import Any, TypeAlias
@@ -85,8 +86,8 @@ def floordiv(dividend: Operand, divisor: Operand) -> Number:
         return x // q
     if x == 0 or q == 1:
         return x
-    if x == q:
-        return 1
+    if (exact := _exact(x, q)) is not None:
+        return exact
     if isinstance(x, Expression) and all(factor < 0 for _, factor in x.terms):
         # One way to round up: -(-n // 4) is (n + 3) // 4.
         return linear((ceildiv(linear((x, -1)), q), -1))
@@ -103,7 +104,7 @@ def modulo(dividend: Operand, divisor: Operand) -> Number:
     x, q = _checked(dividend, divisor)
     if isinstance(x, int) and isinstance(q, int):
         return x % q
-    if x == 0 or q == 1 or x == q:
+    if x == 0 or q == 1 or _exact(x, q) is not None:
         return 0
     if isinstance(q, int):
         step, start = residue(x)
@@ -192,6 +193,29 @@ def _split(x: Number, q: int) -> tuple[Number, Number]:
     if isinstance(rest_part, int):
         return linear((whole_part, 1), (rest_part // q, 1)), rest_part % q
     return whole_part, rest_part
+
+
+def _exact(x: Number, q: Number) -> Number | None:
+    """Return the quotient by a product of symbols that divides every term; None by any other."""
+    if isinstance(x, int) or isinstance(q, int):
+        return None
+    if x == q:
+        return 1
+    if len(q.terms) != 1 or q.constant or x.constant:
+        return None
+    ((divisor, by),) = q.terms
+    terms: list[tuple[Number, int]] = []
+    for atom, factor in x.terms:
+        left = Counter(_factors(atom))
+        left.subtract(_factors(divisor))
+        if factor % by or min(left.values()) < 0:
+            return None
+        terms.append((product(left.elements()), factor // by))
+    return linear(*terms)
+
+
+def _factors(atom: Atom) -> tuple[Atom, ...]:
+    return atom.factors if isinstance(atom, Product) else (atom,)
 
 
 def _lies_below(x: Number, q: Number) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.einsum.emission import definition_for
-from linalg_ext.compiler.einsum.request import Request, resolve
+from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
@@ -23,7 +23,7 @@ from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.op_builders import build, results_of
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
+from linalg_ext.structured.outputs import initial_tensor
 from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.shaping import expand_dims, reshape
 from linalg_ext.tracing.values.axes import normal_axes
@@ -79,12 +79,15 @@ def contracted(
     shape = tuple(trace.resolved(sizes[label]) for label in output)
     dtypes = {f"T{number + 1}": own for number, (_, _, own) in enumerate(read)} | {"U": dtype}
     with at_users_line():
-        runtime = [
-            RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
-        ]
+        runtime_shape = [trace.number(size) for size in shape]
         (result_operand,) = definition.outputs
         target = initial_tensor(
-            definition, result_operand.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+            definition,
+            result_operand.name,
+            runtime_shape,
+            element_type(dtype),
+            _NO_ATTRIBUTES,
+            dtype,
         )
         inputs = [tensor for tensor, _, _ in read]
         bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))
@@ -235,15 +238,7 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
     values = [as_traced(value) for value in operands]
     contraction = request.subscripts.bind(_known_shapes(request, values))
     path = find_path(contraction, request.optimize)
-    dtypes = resolve(
-        tuple(value.dtype for value in values),
-        request.kind,
-        dtype=request.dtype,
-        compute_type=request.compute_type,
-        casting=request.casting,
-        out=None,
-        out_is_cast=True,
-    )
+    dtypes = request.dtypes_for(values)
     if dtypes.operands != dtypes.compute:
         values = [cast_to(value, dtypes.operands) for value in values]
     labels = [

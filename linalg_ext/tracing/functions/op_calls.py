@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, linear_terms
-from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.calls import per_output, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.definition.shapes import narrowed_axes, symbol_sizes
+from linalg_ext.definition.shapes import demands
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
-    inverses_named,
+    OperandMaps,
+    mapped_shapes,
     take_operand_maps,
-    with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
@@ -25,14 +24,13 @@ from linalg_ext.structured.compute_type import as_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.op_builders import build, results_of
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import initial_tensor, make_outputs
+from linalg_ext.structured.outputs import initial_tensor
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import element_type
 from linalg_ext.tracing.values.emission import shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.values.sizes import Shape, as_number, as_size
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace
-from linalg_ext.tracing.values.unsupported import refuse
 
 
 def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -56,7 +54,7 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
 
 def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     definition = op.definition
-    current_trace((*operands, *keywords.values()))
+    trace = current_trace((*operands, *keywords.values()))
     keywords = dict(keywords)
     for name in ("threads", "out"):
         if name in keywords:
@@ -86,20 +84,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
         if o.kind is OperandKind.INPUT_TENSOR
     }
-    given_shapes = {name: _static(value) for name, value in tensors.items()}
-    known_shapes = {name: _static(value) for name, value in inits.items()}
-    every: dict[str, tuple[int | None, ...]] = {**given_shapes, **known_shapes}
-    is_open = any(size is None for shape in every.values() for size in shape)
-    with inverses_named(definition, operand_maps, every, attributes.symbols):
-        ranks = {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(definition, operand_maps, ranks)
-        if not is_open:
-            sizes = resolve_shapes(
-                definition, _known(given_shapes), _known(known_shapes), attributes
-            )
-        shapes = {name: value.shape for name, value in {**tensors, **inits}.items()}
-        if is_open:
-            shapes |= _open_shapes(definition, shapes, attributes.symbols)
+    input_shapes = {name: value.shape for name, value in tensors.items()}
+    init_shapes = {name: value.shape for name, value in inits.items()}
+    definition, shapes = _resolved(definition, operand_maps, input_shapes, init_shapes, attributes)
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -107,129 +94,55 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
     ]
     outputs = []
-    if is_open:
-        # MLIR itself computes an open size of a result.
-        types = {name: element_type(own_dtype) for name, own_dtype in dtypes.items()}
-        targets = make_outputs(definition, values, attributes, types)
-    for number, output in enumerate(definition.outputs):
+    for output in definition.outputs:
         result_dtype = dtypes[str(output.type_var)]
         if output.name in inits:
             outputs.append(cast_to(inits[output.name], result_dtype).value)
-        elif is_open:
-            outputs.append(targets[number])
-        else:
-            shape = sizes[output.name]
-            outputs.append(
-                initial_tensor(
-                    definition,
-                    output.name,
-                    shape,
-                    element_type(result_dtype),
-                    attributes,
-                    result_dtype,
-                )
-            )
+            continue
+        sizes = [trace.number(size) for size in shapes[output.name]]
+        element = element_type(result_dtype)
+        outputs.append(
+            initial_tensor(definition, output.name, sizes, element, attributes, result_dtype)
+        )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound, mapped=bool(operand_maps), compute_type=compute_type))
     traced = tuple(
-        _traced(result, dtypes[str(output.type_var)], shapes.get(output.name))
+        Traced(result, dtypes[str(output.type_var)], shapes[output.name])
         for result, output in zip(results, definition.outputs, strict=True)
     )
     return traced[0] if len(traced) == 1 else traced
 
 
-def _open_shapes(
-    definition: OpDefinition, shapes: Mapping[str, Shape], symbols: Mapping[str, int]
-) -> dict[str, Shape]:
-    """Return the shapes of the outputs that follow from those of operands of open sizes.
-
-    A call is asked for equal sizes along one dimension, and for sums of positions that stay inside.
-    """
-    known_symbols: dict[AffineExpr, AffineExpr | int] = {
-        AffineSymbol(name): value for name, value in symbols.items()
-    }
+def _resolved(
+    definition: OpDefinition,
+    operand_maps: OperandMaps,
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    attributes: CallAttributes,
+) -> tuple[OpDefinition, dict[str, Shape]]:
+    """As `mapped_shapes`, of shapes that may be open: each call checks their conditions."""
     trace = current_trace()
-    text = " and ".join(shape_text(shape) for shape in shapes.values())
-    operation = f"{definition.name} of shapes {text}"
-    narrowed = narrowed_axes(definition)
-    places = [
-        (name, axis, index.substitute(known_symbols), size)
-        for name, shape in shapes.items()
-        for indices in _indices(definition, name, len(shape))
-        for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
+    numbers = [
+        {n: tuple(as_number(trace.resolved(size)) for size in shape) for n, shape in own.items()}
+        for own in (inputs, outputs)
     ]
-    extents: dict[str, AnySize] = {}
-    for name, axis, index, size in places:
-        if isinstance(index, AffineDim) and (name, axis, index.name) not in narrowed:
-            known = extents.setdefault(index.name, size)
-            if not trace.agree(known, size, operation):
-                raise ShapeError(operation, where=caller_location(), expected="equal sizes")
-    for _, _, index, size in places:
-        factors, constant = linear_terms(index) or ({}, 0)
-        if not isinstance(index, AffineDim) and factors and factors.keys() <= extents.keys():
-            least: AnySize = constant + 1
-            for dim, factor in factors.items():
-                least = least + (extents[dim] - 1) * factor
-            if min(factors.values()) > 0 and not trace.at_least(size, least, operation):
-                raise ShapeError(operation, where=caller_location(), expected="larger sizes")
-    for _, _, index, size in places:
-        factors, constant = linear_terms(index) or ({}, 0)
-        unknown = [dim for dim in factors if dim not in extents]
-        if len(unknown) == 1 and min(factors.values()) > 0:
-            room = size - 1 - constant
-            for dim, factor in factors.items():
-                if dim in extents:
-                    room = room - (extents[dim] - 1) * factor
-            extents[unknown[0]] = room // factors[unknown[0]] + 1
-    declared = symbol_sizes(definition, shapes, symbols)
-    results: dict[str, Shape] = {}
-    for output in definition.outputs:
-        if definition.is_rank_polymorphic:
-            results[output.name] = max(shapes.values(), key=len)
-            continue
-        sizes = []
-        for axis, index in enumerate(definition.assignment_to(output.name).target.indices):
-            stated = output.shape[axis].substitute(known_symbols)
-            if str(index) in extents:
-                sizes.append(extents[str(index)])
-            elif all(AffineSymbol(symbol) in declared for symbol in stated.symbols):
-                sizes.append(stated.evaluate(declared))
-        if len(sizes) == output.rank:
-            results[output.name] = tuple(sizes)
-    return results
-
-
-def _indices(definition: OpDefinition, name: str, rank: int) -> Iterable[tuple[AffineExpr, ...]]:
-    """Return the indices that an operand is read and written at."""
-    if definition.is_rank_polymorphic:
-        return [tuple(AffineDim(f"d{axis}") for axis in range(rank))]
-    return definition.accesses.get(name, ())
-
-
-def _static(value: Traced) -> tuple[int | None, ...]:
-    return tuple(None if isinstance(size, Size) else size for size in value.shape)
-
-
-def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ...]]:
-    return {
-        name: tuple(size for size in shape if size is not None) for name, shape in shapes.items()
-    }
-
-
-def _traced(value: ir.Value, dtype: DType, shape: Shape | None) -> Traced:
-    """Return the result of an op, of a shape where a size of it is open.
-
-    Raises:
-        TraceError: the shape does not follow from the operands.
-    """
-    if ir.ShapedType(value.type).has_static_shape:
-        return Traced(value, dtype)
-    if shape is not None:
-        return Traced(value, dtype, shape)
-    return refuse(
-        f"an op whose result {value.type} has an open size that does not follow from its operands",
-        "write it with NumPy's functions, or trace it for one size",
-    )
+    definition, shapes = mapped_shapes(definition, operand_maps, numbers[0], numbers[1], attributes)
+    if not all(isinstance(size, int) for shape in shapes.values() for size in shape):
+        text = " and ".join(shape_text(shape) for shape in (*inputs.values(), *outputs.values()))
+        operation = f"{definition.name} of shapes {text}"
+        for sign, *sizes in demands(definition, numbers[0] | numbers[1], attributes.symbols):
+            left, right = map(as_size, sizes)
+            if sign == "==":
+                holds = trace.agree(left, right, operation)
+            else:
+                holds = trace.at_least(left, right, operation)
+            if not holds:
+                raise ShapeError(
+                    operation,
+                    where=caller_location(),
+                    expected="equal sizes" if sign == "==" else "larger sizes",
+                )
+    return definition, {name: tuple(map(as_size, shape)) for name, shape in shapes.items()}
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir.Value:

@@ -8,7 +8,9 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, scf, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.constants import integer_constant, number_constant
+from linalg_ext.structured import loops
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.structured.outputs import filled
 from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
@@ -18,7 +20,6 @@ from linalg_ext.tracing.values.tensor_ops import (
     identity_map,
     is_one,
     read_map,
-    whole_or_none,
 )
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
@@ -284,13 +285,12 @@ def counted(
     count: ir.Value, initial: Sequence[ir.Value], body: Callable[[ir.Value, Values], Values]
 ) -> Values:
     """`scf.for` from 0 to a count: the body makes the carried values new from the old ones."""
-    index = ir.IndexType.get()
-    bounds = integer_constant(index, 0), count, integer_constant(index, 1)
-    loop = scf.ForOp(*bounds, list(initial))
-    at, *carried = loop.body.arguments
-    with whole_or_none(loop), ir.InsertionPoint(loop.body), current_trace().region():
-        scf.YieldOp(body(at, list(carried)))
-    return list(loop.results)
+
+    def recorded(at: ir.Value, carried: Values) -> Values:
+        with current_trace().region():
+            return body(at, carried)
+
+    return loops.counted(0, count, initial, recorded)
 
 
 def while_holds(

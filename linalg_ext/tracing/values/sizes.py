@@ -1,25 +1,72 @@
 """Sizes that are open while a function is traced: `lx.Dim("n")` and the numbers computed from it.
 
-A size is an integer, or a polynomial of named dimensions with integer coefficients, in one normal
-form, so that `2 * n - n` is `n`. Whole divisions and remainders that do not come out even are atoms
-of it.
+A size is an integer, or a symbolic integer of named dimensions, whose value a call alone tells.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Union
 
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, TraceError, caller_location
+from linalg_ext.symbolic.integers import (
+    Expression,
+    Number,
+    Symbol,
+    Truth,
+    at_most,
+    decided,
+    equal,
+    is_eq,
+    is_le,
+    negated,
+    substitute,
+    symbols_of,
+)
 from linalg_ext.utils import hooks
 
-Atom = Union[str, "Quotient"]
-Terms = dict[tuple[Atom, ...], int]
 AnySize = Union[int, "Size"]
 Shape = tuple[AnySize, ...]
+
+
+def _operation(compute: Callable[[Any, Any], Number]) -> Callable[[Size, Any], Any]:
+    """Return the operator of sizes that computes a number from those of its operands."""
+
+    def operate(self: Size, other: Any) -> Any:
+        number = _number(other)
+        return NotImplemented if number is None else as_size(compute(self.number, number))
+
+    return operate
+
+
+def _comparison(sign: str, compare: Callable[[Any, Any], Truth]) -> Callable[[Size, Any], bool]:
+    """Return the comparison of sizes, which raises where a call alone tells."""
+
+    def ask(self: Size, other: Any) -> bool:
+        number = _number(other)
+        answer = NotImplemented if number is None else decided(compare(self.number, number))
+        if answer is None:
+            self._refuse(f"whether {self} {sign} {other}")
+        return answer
+
+    return ask
+
+
+def _quotient(own: Any, divisor: Any) -> Number:
+    """Return `own // divisor`; the algebra divides by positive numbers."""
+    is_negative = isinstance(divisor, int) and divisor < 0
+    quotient: Number = -own // -divisor if is_negative else own // divisor
+    return quotient
+
+
+def _remainder(own: Any, divisor: Any) -> Number:
+    """Return `own % divisor`, which has the sign of the divisor."""
+    is_negative = isinstance(divisor, int) and divisor < 0
+    remainder: Number = -(-own % -divisor) if is_negative else own % divisor
+    return remainder
 
 
 class Size:
@@ -29,107 +76,52 @@ class Size:
         TraceError: Python asks for the number, or for a comparison that depends on it.
     """
 
-    __slots__ = ("terms",)
+    __slots__ = ("number",)
 
-    def __init__(self, terms: Mapping[tuple[Atom, ...], int]) -> None:
-        self.terms = tuple(sorted(((k, v) for k, v in terms.items() if v), key=str))
+    def __init__(self, number: Expression) -> None:
+        self.number = number
 
     @property
     def names(self) -> frozenset[str]:
         """Return the dimensions that it is made of."""
-        return frozenset(
-            name
-            for atoms, _ in self.terms
-            for atom in atoms
-            for name in ([atom] if isinstance(atom, str) else atom.names)
-        )
+        return frozenset(str(symbol.key) for symbol in symbols_of(self.number))
 
     @property
     def name(self) -> str | None:
         """Its name where it is one dimension by itself."""
-        if len(self.terms) == 1:
-            ((atoms, factor),) = self.terms
-            if factor == 1 and len(atoms) == 1 and isinstance(atoms[0], str):
-                return atoms[0]
-        return None
+        ((atom, _), *_) = self.number.terms
+        is_alone = isinstance(atom, Symbol) and self.number == atom.number
+        return str(atom.key) if isinstance(atom, Symbol) and is_alone else None
 
     def substitute(self, sizes: Mapping[str, AnySize]) -> AnySize:
         """Return the size with other sizes in the place of dimensions."""
-        total: AnySize = 0
-        for atoms, factor in self.terms:
-            product: AnySize = factor
-            for atom in atoms:
-                if isinstance(atom, str):
-                    product = product * sizes.get(atom, Dim(atom))
-                else:
-                    product = product * atom.substitute(sizes)
-            total = total + product
-        return total
+        numbers = {name: as_number(size) for name, size in sizes.items()}
+        size: AnySize = as_size(substitute(self.number, numbers))
+        return size
 
-    def __add__(self, other: Any) -> Any:
-        return _combine(self, other, lambda x, y: x + y)
-
-    def __sub__(self, other: Any) -> Any:
-        return _combine(self, other, lambda x, y: x - y)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _combine(-self, other, lambda x, y: x + y)
+    __add__ = __radd__ = _operation(operator.add)
+    __mul__ = __rmul__ = _operation(operator.mul)
+    __sub__ = _operation(operator.sub)
+    __rsub__ = _operation(lambda own, other: other - own)
+    __floordiv__ = _operation(_quotient)
+    __rfloordiv__ = _operation(lambda own, other: other // own)
+    __mod__ = _operation(_remainder)
+    __rmod__ = _operation(lambda own, other: other % own)
 
     def __neg__(self) -> Any:
-        return _normalized({atoms: -factor for atoms, factor in self.terms})
+        return as_size(-self.number)
 
     def __pos__(self) -> Size:
         return self
 
-    def __mul__(self, other: Any) -> Any:
-        terms = _terms(other)
-        if terms is None:
-            return NotImplemented
-        product: Terms = {}
-        for left, x in self.terms:
-            for right, y in terms.items():
-                atoms = tuple(sorted((*left, *right), key=str))
-                product[atoms] = product.get(atoms, 0) + x * y
-        return _normalized(product)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _divided("//", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _divided("//", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _divided("%", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _divided("%", other, self)
-
-    def __eq__(self, other: object) -> bool:
-        terms = _terms(other)
-        if terms is None:
-            return NotImplemented
-        answer = same(self, _normalized(terms))
-        if answer is None:
-            self._refuse(f"whether {self} == {other}")
-        return answer
+    __eq__ = _comparison("==", equal)
+    __le__ = _comparison("<=", at_most)
+    __gt__ = _comparison(">", lambda own, other: negated(at_most(own, other)))
+    __ge__ = _comparison(">=", lambda own, other: at_most(other, own))
+    __lt__ = _comparison("<", lambda own, other: negated(at_most(other, own)))
 
     def __hash__(self) -> int:
-        return hash(self.terms)
-
-    def __lt__(self, other: Any) -> bool:
-        return self._compare("<", other, lambda x: x < 0)
-
-    def __le__(self, other: Any) -> bool:
-        return self._compare("<=", other, lambda x: x <= 0)
-
-    def __gt__(self, other: Any) -> bool:
-        return self._compare(">", other, lambda x: x > 0)
-
-    def __ge__(self, other: Any) -> bool:
-        return self._compare(">=", other, lambda x: x >= 0)
+        return hash(self.number)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record a ufunc of an array and a size: the size is then a traced integer."""
@@ -139,12 +131,6 @@ class Size:
             left, right = (x if isinstance(x, Size) else int(x) for x in inputs)
             return getattr(operator, plain[ufunc.__name__])(left, right)
         return hooks.facade("tracing").on_ufunc(ufunc, method, inputs, keywords)
-
-    def _compare(self, sign: str, other: Any, decide: Callable[[int], bool]) -> bool:
-        difference = self - other
-        if isinstance(difference, int):
-            return decide(difference)
-        return self._refuse(f"whether {self} {sign} {other}")
 
     def __bool__(self) -> NoReturn:
         self._refuse(f"whether {self} is other than 0")
@@ -156,8 +142,7 @@ class Size:
     __float__ = __index__
 
     def __repr__(self) -> str:
-        shown = " + ".join(_show(atoms, factor) for atoms, factor in self.terms)
-        return shown.replace("+ -", "- ") or "0"
+        return str(self.number)
 
     def _refuse(self, question: str) -> NoReturn:
         raise TraceError(
@@ -183,46 +168,22 @@ class Dim(Size):
             raise ArgumentError(
                 f"Dim({name!r})", where=caller_location(), expected="the name of a dimension"
             )
-        super().__init__({(name,): 1})
+        super().__init__(Expression(0, ((Symbol(name, lower=0), 1),)))
 
 
-class Quotient:
-    """A whole division or a remainder that does not come out even."""
-
-    __slots__ = ("left", "right", "sign")
-
-    def __init__(self, sign: str, left: AnySize, right: AnySize) -> None:
-        self.sign, self.left, self.right = sign, left, right
-
-    @property
-    def names(self) -> Iterator[str]:
-        """Return the dimensions that it is made of."""
-        for side in (self.left, self.right):
-            if isinstance(side, Size):
-                yield from side.names
-
-    def substitute(self, sizes: Mapping[str, AnySize]) -> AnySize:
-        """Return the quotient of other sizes."""
-        left, right = (
-            side.substitute(sizes) if isinstance(side, Size) else side
-            for side in (self.left, self.right)
-        )
-        return left // right if self.sign == "//" else left % right
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quotient) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        return f"({self.left} {self.sign} {self.right})"
+def as_number(size: AnySize) -> Number:
+    """Return a size as a number of the algebra."""
+    return size.number if isinstance(size, Size) else size
 
 
 def same(left: AnySize, right: AnySize) -> bool | None:
     """Return whether two sizes are equal; None where a call alone tells."""
-    difference = left - right
-    return None if isinstance(difference, Size) else difference == 0
+    return is_eq(as_number(left), as_number(right))
+
+
+def is_least(left: AnySize, right: AnySize) -> bool | None:
+    """Return whether a size is at least another; None where a call alone tells."""
+    return is_le(as_number(right), as_number(left))
 
 
 def value_of(size: AnySize, sizes: Mapping[str, int]) -> int:
@@ -231,57 +192,13 @@ def value_of(size: AnySize, sizes: Mapping[str, int]) -> int:
     return number if isinstance(number, int) else number.__index__()
 
 
-def _terms(value: Any) -> Terms | None:
+def _number(value: Any) -> Number | None:
+    """Return the number of a size or an integer; None of any other value."""
     if isinstance(value, Size):
-        return dict(value.terms)
-    if isinstance(value, int | np.integer):
-        return {(): int(value)} if value else {}
-    return None
+        return value.number
+    return int(value) if isinstance(value, int | np.integer) else None
 
 
-def _normalized(terms: Terms) -> Any:
-    terms = {atoms: factor for atoms, factor in terms.items() if factor}
-    if not terms:
-        return 0
-    return terms[()] if set(terms) == {()} else Size(terms)
-
-
-def _combine(left: AnySize, right: Any, operation: Callable[[int, int], int]) -> Any:
-    mine, terms = _terms(left), _terms(right)
-    if terms is None or mine is None:
-        return NotImplemented
-    return _normalized({k: operation(mine.get(k, 0), terms.get(k, 0)) for k in {**mine, **terms}})
-
-
-def _divided(sign: str, left: Any, right: Any) -> Any:
-    terms, divisor = _terms(left), _terms(right)
-    if terms is None or divisor is None:
-        return NotImplemented
-    quotient = _exact(terms, divisor)
-    if quotient is not None:
-        return _normalized(quotient) if sign == "//" else 0
-    return Size({(Quotient(sign, _normalized(terms), _normalized(divisor)),): 1})
-
-
-def _exact(terms: Terms, divisor: Terms) -> Terms | None:
-    """Return the quotient by one term, where it comes out even."""
-    if len(divisor) != 1:
-        return {(): 1} if terms == divisor and terms else None
-    ((atoms, factor),) = divisor.items()
-    quotient: Terms = {}
-    for own, number in terms.items():
-        left = list(own)
-        for atom in atoms:
-            if atom not in left:
-                return None
-            left.remove(atom)
-        if number % factor:
-            return None
-        quotient[tuple(left)] = number // factor
-    return quotient
-
-
-def _show(atoms: tuple[Atom, ...], factor: int) -> str:
-    parts = [str(factor)] if abs(factor) != 1 or not atoms else []
-    sign = "-" if factor == -1 and atoms else ""
-    return sign + "*".join(parts + [str(atom) for atom in atoms])
+def as_size(number: Number) -> Any:
+    """Return a number of the algebra as a size."""
+    return number if isinstance(number, int) else Size(number)

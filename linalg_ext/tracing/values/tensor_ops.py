@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.tracing.values.elements import Element, element_type
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
 from linalg_ext.tracing.values.trace import Trace, at_users_line, running, static_sizes
@@ -35,16 +35,6 @@ def generic(
     with whole_or_none(op), ir.InsertionPoint(block):
         linalg.YieldOp([element.value for element in body(list(block.arguments))])
     return list(op.results)
-
-
-@contextmanager
-def whole_or_none(op: ir.OpView) -> Iterator[None]:
-    """Erase an op if an error stops the recording of its regions: a caller may catch it."""
-    try:
-        yield
-    except BaseException:
-        op.operation.erase()
-        raise
 
 
 def read_map(

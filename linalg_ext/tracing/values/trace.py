@@ -10,12 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.errors import SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.constants import integer_constant
-from linalg_ext.tracing.values.sizes import AnySize, Quotient, Size, same
+from linalg_ext.structured.sizes import SizeOf, value_of
+from linalg_ext.symbolic.integers import Number, Symbol, substitute, symbols_of
+from linalg_ext.tracing.values.sizes import AnySize, Size, as_number, is_least, same
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
@@ -112,41 +113,22 @@ class Trace:
 
     def at_least(self, left: AnySize, right: AnySize, operation: str) -> bool:
         """Return whether a size can be at least another; a demand on the call where it decides."""
-        difference = self.resolved(left) - self.resolved(right)
-        if not isinstance(difference, Size):
-            return difference >= 0
-        # A size is not negative, and so is not a sum of sizes.
-        if any(factor < 0 for _, factor in difference.terms):
+        left, right = self.resolved(left), self.resolved(right)
+        answer = is_least(left, right)
+        if answer is None:
             self.demands.append(Demand(left, right, ">=", operation, caller_location()))
-        return True
+        return answer is not False
+
+    def number(self, size: AnySize) -> Number:
+        """Return a size in the sizes of the function's arguments."""
+        number = as_number(self.resolved(size))
+        names = {str(symbol.key) for symbol in symbols_of(number)}
+        sizes = {name: Symbol(SizeOf(*self.places[name]), lower=0) for name in names}
+        return substitute(number, sizes)
 
     def value(self, size: AnySize) -> ir.Value:
         """Return a size as a value of type index, made at the insertion point."""
-        size = self.resolved(size)
-        index = ir.IndexType.get()
-        if not isinstance(size, Size):
-            return integer_constant(index, size)
-        total: ir.Value | None = None
-        for atoms, factor in size.terms:
-            product = None if factor == 1 and atoms else integer_constant(index, factor)
-            for atom in atoms:
-                value = self._atom(atom)
-                product = value if product is None else arith.MulIOp(product, value).result
-            if product is not None:
-                total = product if total is None else arith.AddIOp(total, product).result
-        if total is None:
-            return integer_constant(index, 0)
-        return total
-
-    def _atom(self, atom: str | Quotient) -> ir.Value:
-        if isinstance(atom, str):
-            argument, axis = self.places[atom]
-            return tensor.DimOp(argument, integer_constant(ir.IndexType.get(), axis)).result
-        left, right = self.value(atom.left), self.value(atom.right)
-        # Sizes are not negative: rounding down and towards zero are one.
-        op = arith.DivUIOp if atom.sign == "//" else arith.RemUIOp
-        result: ir.Value = op(left, right).result
-        return result
+        return value_of(self.number(size))
 
 
 @contextmanager

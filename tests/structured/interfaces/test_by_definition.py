@@ -11,11 +11,11 @@ import pytest
 import linalg_ext as lx
 from core_ops import Problem
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.structured import StructuredInterface, interface
 from linalg_ext.structured.maps import has_payload
 from linalg_ext.structured.operands import bind
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr
 from op_instances import case_of, named_ops, ops_in, written_ops
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -9,9 +9,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import ArgumentTypeError, SubsetError
 from linalg_ext.structured import StructuredInterface, interface
+from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.symbolic.index_sets import Point, Tile, indices, replaced
 from linalg_ext.symbolic.integers import Symbol
 from op_instances import named_ops, ops_in, written_ops

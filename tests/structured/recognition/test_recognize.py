@@ -14,7 +14,6 @@ import linalg_ext as lx
 from core_ops import Problem, build, problem
 from linalg_ext.bindings import ir
 from linalg_ext.definition import OpDefinition
-from linalg_ext.definition.affine import AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError, LinalgExtError, RecognitionError
@@ -22,6 +21,7 @@ from linalg_ext.ir.context import new_context
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import definition_of, recognize
+from linalg_ext.symbolic.affine import AffineSymbol
 from op_calls import problem_of
 from op_cases import OPS, formula_case, formula_cases, window_case, window_cases
 

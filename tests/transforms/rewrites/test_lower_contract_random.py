@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler import compile
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE
 from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.numpy_functions import cast_values
@@ -23,6 +22,7 @@ from linalg_ext.notations.einsum import semiring
 from linalg_ext.notations.einsum.plan import PATHS
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.extension import contract_definition
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms import lower_contract, raise_to_contract
 
 Array = np.ndarray[Any, Any]

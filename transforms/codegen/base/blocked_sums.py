@@ -34,11 +34,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from linalg_ext.bindings import arith, complex, ir, memref, scf
-from linalg_ext.definition.affine import factor_of
+from linalg_ext.bindings import arith, complex, ir, memref
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.views import tile_view
-from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along, size_of
+from linalg_ext.symbolic.affine import factor_of
+from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, part_along, size_of
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,
@@ -272,13 +274,15 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
         loops: Sequence[int], low: Any, high: Any, size: Any, room: Any, blocks: _Blocks
     ) -> None:
         step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
-        outer = scf.ForOp(low, high, step)
-        with ir.InsertionPoint(outer.body):
-            start, length = outer.induction_variable, size
+
+        def body(start: Any, _: list[Any]) -> list[Any]:
+            length = size
             if not isinstance(size, int):
                 length = arith.minui(size, arith.subi(high, start))
             cut(loops[1:], room, {**blocks, loops[0]: (start, length)})
-            scf.YieldOp([])
+            return []
+
+        counted(low, high, [], body, step)
 
     cut(_loops_to_cut(op), block, {})
     for partial in sums.values():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms.ir_utils.generics import inside, loop_of
 from linalg_ext.transforms.ir_utils.walking import producer
 

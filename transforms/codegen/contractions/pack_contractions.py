@@ -39,6 +39,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.target import current
 from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
@@ -65,7 +66,6 @@ from linalg_ext.transforms.codegen.base.problem import (
     classify,
     dimensions_of,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
 from linalg_ext.transforms.ir_utils.walking import select

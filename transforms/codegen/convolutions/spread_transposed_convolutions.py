@@ -62,16 +62,17 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import (
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.loops import counted
+from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.structured.mixed import mixed_operands
+from linalg_ext.symbolic.affine import (
     AffineBinary,
     AffineDim,
     AffineExpr,
     AffineMap,
     linear_terms,
 )
-from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
-from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     conditional_step,
     is_plain,
@@ -82,7 +83,6 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
 from linalg_ext.transforms.codegen.base.payload import combination_of
 from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
-from linalg_ext.transforms.ir_utils.tensor_loops import counted
 from linalg_ext.transforms.ir_utils.walking import replace_each, select
 
 NAME = "linalg-ext-spread-transposed-convolutions"

@@ -39,11 +39,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
-from linalg_ext.definition.affine import AffineDim, AffineMap, linear_terms
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.structured.mixed import mixed_operands, type_shape
-from linalg_ext.transforms.ir_utils.arithmetic import index, times
+from linalg_ext.symbolic.affine import AffineDim, AffineMap, linear_terms
+from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-view-windows"

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, scf
+from linalg_ext.structured.loops import either
 from linalg_ext.transforms.ir_utils.arithmetic import negated
-from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._exponential import LN2, difference_of, split, with_limits
 from ._floats import Floats, any_of

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math, scf, vector
-from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.bindings import arith, math, vector
+from linalg_ext.structured.loops import counted, either
 
 from ._floats import Floats, any_of
 
@@ -148,14 +147,12 @@ def _parts(floats: Floats, x: Any) -> _Parts:
 
 def _one_by_one(x: Any, exact: Callable[[Any], Any]) -> Any:
     """Return the function of each element by the C library, in a loop."""
-    index = ir.IndexType.get()
-    bounds = (constant(index, 0), constant(index, x.type.shape[0]), constant(index, 1))
-    loop = scf.ForOp(*bounds, [x])
-    with ir.InsertionPoint(loop.body):
-        at, so_far = loop.induction_variable, loop.inner_iter_args[0]
-        element = exact(vector.extract(so_far, [at], [_DYNAMIC]))
-        scf.YieldOp([vector.insert(element, so_far, [at], [_DYNAMIC])])
-    return loop.results[0]
+
+    def step(at: Any, so_far: list[Any]) -> list[Any]:
+        element = exact(vector.extract(so_far[0], [at], [_DYNAMIC]))
+        return [vector.insert(element, so_far[0], [at], [_DYNAMIC])]
+
+    return counted(0, x.type.shape[0], [x], step)[0]
 
 
 _DYNAMIC = -(1 << 63)

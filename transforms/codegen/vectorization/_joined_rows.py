@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.bindings import arith, memref, vector
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, either
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._vector_rows import (
     Member,
@@ -118,11 +118,10 @@ class JoinedRows:
     def _rounds(
         self, member: Member, known: Sequence[Any], low: Any, high: Any, carried: list[Any]
     ) -> list[Any]:
-        loop = scf.ForOp(low, high, index(self._step), carried)
-        with ir.InsertionPoint(loop.body):
-            before = list(loop.inner_iter_args)
-            scf.YieldOp(self._round(member, known, loop.induction_variable, before, None))
-        return list(loop.results)
+        def step(at: Any, before: list[Any]) -> list[Any]:
+            return self._round(member, known, at, before, None)
+
+        return counted(low, high, carried, step, self._step)
 
     def _blocks(
         self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, either
 from linalg_ext.transforms.analysis.buffers import Buffer, are_apart, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.transforms.ir_utils.arithmetic import known_index
 from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 
 from ._joined_rows import joined_rows, with_one_row
@@ -202,15 +203,15 @@ class NestEmitter:
         high: Any,
         step: int = 1,
     ) -> None:
-        loop = scf.ForOp(low, high, index(step))
-        with ir.InsertionPoint(loop.body):
-            at = loop.induction_variable
+        def body(at: Any, _: list[Any]) -> list[Any]:
             if step == 1:
                 self._emit(nests, depth + 1, (*ivs, at))
             else:
                 rows = [at, *(arith.addi(at, index(row)) for row in range(1, step))]
                 self._emit_rows(nests, depth, ivs, rows)
-            scf.YieldOp([])
+            return []
+
+        counted(low, high, [], body, step)
 
     def _emit_rows(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], rows: Sequence[Any]

@@ -19,13 +19,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, either
 from linalg_ext.transforms.analysis.buffers import may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index
-from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant
 
 from ._vector_rows import (
     Key,
@@ -253,13 +254,12 @@ class VectorLoop:
         self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
     ) -> list[Any]:
         """Emit `_loop` with rounds one after another."""
-        loop = scf.ForOp(low, high, index(lanes), carried)
-        with ir.InsertionPoint(loop.body):
-            at = loop.induction_variable
+
+        def step(at: Any, before: list[Any]) -> list[Any]:
             mask = None if masked is None else first_lanes(lanes, arith.subi(masked, at))
-            pass_ = Pass(lanes, at, mask, self.streams and mask is None)
-            scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
-        return list(loop.results)
+            return self._round(Pass(lanes, at, mask, self.streams and mask is None), before)
+
+        return counted(low, high, carried, step, lanes)
 
     def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
         """Return the loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.bindings import arith, ir, memref, vector
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted
 from linalg_ext.transforms.codegen.base.blocked_sums import add_compensated, negative_zero
 from linalg_ext.transforms.codegen.base.transposition import transposed
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
@@ -299,10 +301,9 @@ def in_blocks(
         is_even: True where the last block is as long as the others.
     """
     low, high, step = bounds
-    errors = [negative_zero(starts[at].type) for at in sums]
-    outer = scf.ForOp(index(low), index(high), index(step), [*starts, *errors])
-    with ir.InsertionPoint(outer.body):
-        begin, carried = outer.induction_variable, list(outer.inner_iter_args)
+    zeros = [negative_zero(starts[at].type) for at in sums]
+
+    def one_block(begin: Any, carried: list[Any]) -> list[Any]:
         totals, errors = carried[: len(starts)], carried[len(starts) :]
         end: Any = arith.addi(begin, index(step))
         if not is_even:
@@ -310,5 +311,6 @@ def in_blocks(
         values = block(begin, end, totals)
         for place, at in enumerate(sums):
             values[at], errors[place] = add_compensated(totals[at], errors[place], values[at])
-        scf.YieldOp([*values, *errors])
-    return list(outer.results)[: len(starts)]
+        return [*values, *errors]
+
+    return counted(low, high, [*starts, *zeros], one_block, step)[: len(starts)]

@@ -88,9 +88,11 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
-from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted, nest_over
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
@@ -99,7 +101,7 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
     plain_sizes,
     positions_met,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.generics import (
     computed_anew,
     extents_of,
@@ -107,7 +109,6 @@ from linalg_ext.transforms.ir_utils.generics import (
     loop_of,
     parallel_loops,
 )
-from linalg_ext.transforms.ir_utils.tensor_loops import counted, nest
 from linalg_ext.transforms.ir_utils.walking import copied_on, producer, replace_each, select
 
 NAME = "linalg-ext-linearize-sums"
@@ -158,7 +159,7 @@ def _carried(op: Any, maps: Sequence[AffineMap], step: ConditionalStep, loops: s
     def row(positions: list[Any], carried: list[Any]) -> list[Any]:
         return [_row(prefixes, dict(zip(outer, positions, strict=True)), *carried)]
 
-    return nest([prefixes.sizes[loop] for loop in outer], [output], row)[0]
+    return nest_over([prefixes.sizes[loop] for loop in outer], [output], row)[0]
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import MatchFailure
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import collapsed_shape
 from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, NARROW_FLOATS, obstacle_to_vectors
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
-from linalg_ext.transforms.ir_utils.arithmetic import index, strides_of
+from linalg_ext.transforms.ir_utils.arithmetic import strides_of
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,
     inside,

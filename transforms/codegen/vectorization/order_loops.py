@@ -34,9 +34,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap, factor_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.symbolic.affine import AffineDim, AffineMap, factor_of
 from linalg_ext.transforms.ir_utils.arithmetic import strides_of
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, vector
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.codegen.base.blocked_sums import is_added_in_blocks
 from linalg_ext.transforms.codegen.base.payload import NARROW_FLOATS
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index, literal
+from linalg_ext.transforms.ir_utils.arithmetic import constant, literal
 from linalg_ext.transforms.ir_utils.float_formats import FLOATS, FloatFormat
 from linalg_ext.transforms.ir_utils.generics import computed_anew, loop_of
 from linalg_ext.transforms.ir_utils.walking import element_type, ops_of, producer

@@ -33,7 +33,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, scf
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.ir_utils.module_functions import PLAN
 from linalg_ext.transforms.ir_utils.repeats import (
     FromBefore,

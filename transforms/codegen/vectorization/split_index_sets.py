@@ -40,12 +40,13 @@ from itertools import pairwise
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
+from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
 from linalg_ext.transforms.codegen.base.index_conditions import evaluate, loops_of
-from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index, part_along, strides_of
+from linalg_ext.transforms.ir_utils.arithmetic import fold_known, part_along, strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, ops_of, select
 

@@ -65,6 +65,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     BLOCK,
     can_be_split,
@@ -72,7 +73,6 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
     length_of_sums,
     split_sums,
 )
-from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-split-long-sums"

@@ -35,16 +35,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, scf
+from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
 from linalg_ext.structured.group import may_be_fused
+from linalg_ext.structured.loops import counted, nest_over
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.problem import size_text
-from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations, ops_of
 
@@ -271,18 +272,14 @@ class _Squares:
     def emit(self) -> None:
         """Emit the loops outside of the squares first."""
         outer_dims = [dim for dim in range(self._inner) if dim != self._across]
-        self._outer(outer_dims, {})
+
+        def squares(ivs: list[Any], _: list[Any]) -> list[Any]:
+            self._squares(dict(zip(outer_dims, ivs, strict=True)))
+            return []
+
+        nest_over([size_of(self._nest, dim) for dim in outer_dims], [], squares)
         if self._streams:
             fence()
-
-    def _outer(self, dims: Sequence[int], ivs: dict[int, Any]) -> None:
-        if not dims:
-            self._squares(ivs)
-            return
-        loop = scf.ForOp(index(0), size_of(self._nest, dims[0]), index(1))
-        with ir.InsertionPoint(loop.body):
-            self._outer(dims[1:], {**ivs, dims[0]: loop.induction_variable})
-            scf.YieldOp([])
 
     def _squares(self, ivs: dict[int, Any]) -> None:
         extent = self._nest.static_extent(self._across)
@@ -300,9 +297,7 @@ class _Squares:
         self._blocks(whole, size, 1, ivs)
 
     def _blocks(self, low: Any, high: Any, rows: int, ivs: dict[int, Any]) -> None:
-        loop = scf.ForOp(low, high, index(rows))
-        with ir.InsertionPoint(loop.body):
-            first = loop.induction_variable
+        def square(first: Any, _: list[Any]) -> list[Any]:
             places = [first, *(arith.addi(first, index(row)) for row in range(1, rows))]
             members = [Member(self._nest, self._ivs(ivs, place)) for place in places]
             inner = VectorLoop(
@@ -314,7 +309,9 @@ class _Squares:
             )
             inner.emit()
             self._streams |= inner.streams
-            scf.YieldOp([])
+            return []
+
+        counted(low, high, [], square, rows)
 
     def _ivs(self, ivs: dict[int, Any], place: Any) -> tuple[Any, ...]:
         known = {**ivs, self._across: place}

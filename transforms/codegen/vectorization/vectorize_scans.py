@@ -40,6 +40,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.constants import index
+from linalg_ext.structured.loops import counted
 from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
@@ -50,7 +52,7 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.payload import obstacle_to_vectors
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, index, known_index, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import ops_of, select
 
@@ -182,13 +184,13 @@ class _Scan:
         # LLVM takes minutes for narrow integers that are carried in all lanes.
         in_lanes = self.combine.adds_floats(carried.type)
         first = as_row(carried, lanes) if in_lanes else carried
-        loop = scf.ForOp(low, high, index(lanes), [first])
-        with ir.InsertionPoint(loop.body):
-            before = loop.inner_iter_args[0]
-            row = before if in_lanes else as_row(before, lanes)
-            total = self._round(loop.induction_variable, row, None, bases)
-            scf.YieldOp([total if in_lanes else vector.extract(total, [], [0])])
-        totals = loop.results[0]
+
+        def step(at: Any, before: list[Any]) -> list[Any]:
+            row = before[0] if in_lanes else as_row(before[0], lanes)
+            total = self._round(at, row, None, bases)
+            return [total if in_lanes else vector.extract(total, [], [0])]
+
+        (totals,) = counted(low, high, [first], step, lanes)
         return vector.extract(totals, [], [0]) if in_lanes else totals
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:

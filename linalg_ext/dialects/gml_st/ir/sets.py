@@ -21,7 +21,7 @@ from linalg_ext.dialects.gml_st.ir.types import is_container, is_element, is_who
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.mixed import Index, Size
 from linalg_ext.structured.operands import producer
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.sizes import size_at
 from linalg_ext.symbolic.index_sets import (
     Filter,
     Point,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from linalg_ext.bindings import arith, ir, linalg
-from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
 from linalg_ext.structured.maps import iterators_attribute, maps_attribute
 from linalg_ext.structured.operands import copied_on, element_of, ops_where
 from linalg_ext.structured.sizes import value_of
+from linalg_ext.symbolic.affine import AffineMap
 from linalg_ext.symbolic.index_sets import Point, Tile
 
 _INDEX = "linalg.index"

@@ -14,16 +14,6 @@ from math import gcd
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
-    AffineDim,
-    AffineExpr,
-    AffineKind,
-    AffineMap,
-    constant_value,
-    linear_terms,
-)
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.initial import neutral_element
 from linalg_ext.dialects.gml_st.rules.bodies import (
@@ -60,6 +50,16 @@ from linalg_ext.structured.maps import (
 from linalg_ext.structured.payload import Scalar, emit_function
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.sizes import size_of
+from linalg_ext.symbolic.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+    constant_value,
+    linear_terms,
+)
 from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import (
     Number,

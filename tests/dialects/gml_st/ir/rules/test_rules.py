@@ -12,13 +12,13 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.definition.affine import AffineDim
 from linalg_ext.dialects.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.module import Module
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import extract_slice
+from linalg_ext.symbolic.affine import AffineDim
 from linalg_ext.symbolic.index_sets import Point, Tile, indices
 from linalg_ext.symbolic.integers import Symbol
 from tiled_modules import Array

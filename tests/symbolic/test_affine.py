@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import (
+from linalg_ext.errors import DefinitionError
+from linalg_ext.ir.context import new_context
+from linalg_ext.symbolic.affine import (
     AffineConst,
     AffineDim,
     AffineExpr,
     AffineMap,
     AffineSymbol,
 )
-from linalg_ext.errors import DefinitionError
-from linalg_ext.ir.context import new_context
 
 DIMS, SYMBOLS = ("a", "b"), ("S", "R")
 LEAVES: dict[str, AffineExpr] = {
