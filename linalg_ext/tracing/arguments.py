@@ -28,6 +28,7 @@ from linalg_ext.tracing.values.specs import Argument, ShapeDtype
 from linalg_ext.tracing.values.traced import Traced
 
 _WEAK = (int, float, complex)
+_LARGE = 1 << 20
 _PLAIN = frozenset(np.dtype(char) for char in "?bBhHiIlLfdFD")
 """Dtypes of arrays that are taken as they are: there is nothing to ask of them."""
 
@@ -55,6 +56,16 @@ class Call:
     static: tuple[tuple[str, Any], ...]
     binding: Binding
     bind: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of its open dimensions; those of specs alone are taken to be large."""
+        sizes = dict.fromkeys([name for kind in self.kinds for name in kind.names], _LARGE)
+        for kind, array in zip(self.kinds, self.arrays, strict=True):
+            for size, actual in zip(kind.shape, array.shape, strict=True):
+                if isinstance(size, Size) and size.name and isinstance(actual, int):
+                    sizes[size.name] = actual
+        return sizes
 
     @property
     def key(self) -> Any:

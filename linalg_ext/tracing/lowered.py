@@ -142,6 +142,7 @@ class Compiled:
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
         self._demands = recording.demands
+        self._choices = [demand for demand in recording.demands if demand.is_choice]
         # The kernel may be called by itself: it keeps the callbacks alive.
         kernel.callbacks = recording.callbacks
         self._results = results
@@ -158,6 +159,11 @@ class Compiled:
         """Return whether the kernel was made from a module that equals the recorded one."""
         recipe = self.kernel.recipe
         return recipe is not None and recipe.module == recording.module.bytecode()
+
+    def serves(self, call: Call) -> bool:
+        """Return whether it is a kernel for the sizes of a call, whose kinds are those traced."""
+        sizes = call.sizes if self._choices else {}
+        return all(demand.holds(sizes) for demand in self._choices)
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
@@ -322,15 +328,21 @@ class Compiled:
             return
         sizes = sizes_of(self._kinds, shaped, self._names)
         for demand in self._demands:
-            left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
-            if left == right if demand.sign == "==" else left >= right:
+            if demand.holds(sizes):
                 continue
+            left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
+            expected = {
+                "==": "equal sizes; an open one is never stretched",
+                ">=": f"{demand.left} of {right} or more",
+                "<": f"{demand.left} of less than {right}",
+            }
             raise ShapeError(
                 f"{demand.operation}: {demand.left} is {left}, {demand.right} is {right}",
                 where=demand.where,
-                expected="equal sizes; an open one is never stretched"
-                if demand.sign == "=="
-                else f"{demand.left} of {right} or more",
+                expected=expected[demand.sign],
+                hint="call the jitted function, which compiles a kernel for other sizes"
+                if demand.is_choice
+                else None,
                 notes=[self._origin(demand.left), self._origin(demand.right)],
             )
         if len(self._agreeing) < _MOST_SHAPES:

@@ -7,6 +7,7 @@ of it.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Union
@@ -24,6 +25,8 @@ Shape = tuple[AnySize, ...]
 
 class Size:
     """A size that only a call tells. Operators: `+ - * // %`; comparisons where they can be told.
+
+    Quotients, roots and results of floats are traced numbers.
 
     Raises:
         TraceError: Python asks for the number, or for a comparison that depends on it.
@@ -67,13 +70,13 @@ class Size:
         return total
 
     def __add__(self, other: Any) -> Any:
-        return _combine(self, other, lambda x, y: x + y)
+        return _combine(np.add, self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return _combine(self, other, lambda x, y: x - y)
+        return _combine(np.subtract, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _combine(-self, other, lambda x, y: x + y)
+        return _combine(np.subtract, other, self)
 
     def __neg__(self) -> Any:
         return _normalized({atoms: -factor for atoms, factor in self.terms})
@@ -84,7 +87,7 @@ class Size:
     def __mul__(self, other: Any) -> Any:
         terms = _terms(other)
         if terms is None:
-            return NotImplemented
+            return _number(np.multiply, self, other)
         product: Terms = {}
         for left, x in self.terms:
             for right, y in terms.items():
@@ -96,16 +99,40 @@ class Size:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        return _divided("//", self, other)
+        return _divided(np.floor_divide, self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _divided("//", other, self)
+        return _divided(np.floor_divide, other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return _divided("%", self, other)
+        return _divided(np.remainder, self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return _divided("%", other, self)
+        return _divided(np.remainder, other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __truediv__(self, other: Any) -> Any:
+        return _number(np.true_divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _number(np.true_divide, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return _number(np.power, self, other)
+        power: Any = math.prod([self] * abs(other))
+        return power if other >= 0 else 1 / power
+
+    def __rpow__(self, other: Any) -> Any:
+        return _number(np.power, other, self)
+
+    def __abs__(self) -> Any:
+        return _number(np.absolute, self)
 
     def __eq__(self, other: object) -> bool:
         terms = _terms(other)
@@ -246,21 +273,31 @@ def _normalized(terms: Terms) -> Any:
     return terms[()] if set(terms) == {()} else Size(terms)
 
 
-def _combine(left: AnySize, right: Any, operation: Callable[[int, int], int]) -> Any:
+def _combine(ufunc: np.ufunc, left: Any, right: Any) -> Any:
+    """Return the sum or the difference of two sizes."""
     mine, terms = _terms(left), _terms(right)
     if terms is None or mine is None:
-        return NotImplemented
-    return _normalized({k: operation(mine.get(k, 0), terms.get(k, 0)) for k in {**mine, **terms}})
+        return _number(ufunc, left, right)
+    sign = 1 if ufunc is np.add else -1
+    return _normalized({k: mine.get(k, 0) + sign * terms.get(k, 0) for k in {**mine, **terms}})
 
 
-def _divided(sign: str, left: Any, right: Any) -> Any:
+def _divided(ufunc: np.ufunc, left: Any, right: Any) -> Any:
+    """Return the whole quotient of two sizes, or the remainder."""
     terms, divisor = _terms(left), _terms(right)
     if terms is None or divisor is None:
-        return NotImplemented
+        return _number(ufunc, left, right)
+    sign = "//" if ufunc is np.floor_divide else "%"
     quotient = _exact(terms, divisor)
     if quotient is not None:
         return _normalized(quotient) if sign == "//" else 0
     return Size({(Quotient(sign, _normalized(terms), _normalized(divisor)),): 1})
+
+
+def _number(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Return a number that is not a size, traced; arrays have operators of their own."""
+    is_number = all(isinstance(operand, Size | int | float | complex) for operand in operands)
+    return ufunc(*operands) if is_number else NotImplemented
 
 
 def _exact(terms: Terms, divisor: Terms) -> Terms | None:

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.bindings import arith, cf, ir, tensor
 from linalg_ext.errors import SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.tracing.values.sizes import AnySize, Quotient, Size, same
+from linalg_ext.tracing.values.sizes import AnySize, Quotient, Size, same, value_of
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
 
 
+_HOLDS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<": operator.lt,
+}
+
+
 @dataclass(frozen=True)
 class Demand:
-    """Two sizes that must be equal, or of which one must be the larger.
+    """A relation in which two sizes must be.
 
     Attributes:
         left, right: the sizes.
-        sign: `==` or `>=`.
+        sign: `==`, `>=` or `<`.
         operation: the operation that needs them to: `"add of shapes (m, 3) and (n, 3)"`.
         where: the line that does.
+        is_choice: True where other calls are served by another kernel.
     """
 
     left: AnySize
@@ -35,12 +44,18 @@ class Demand:
     sign: str
     operation: str
     where: SourceLocation | None
+    is_choice: bool = False
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """Return whether it holds for the sizes of a call."""
+        return _HOLDS[self.sign](value_of(self.left, sizes), value_of(self.right, sizes))
 
 
 class Trace:
     """The state of the trace of one function.
 
     Attributes:
+        sizes: the sizes of the call at hand, which decide between recordings.
         demands: the conditions that the sizes of a call must satisfy.
         known: for each dimension that proved equal to another size, that size.
         places: for each symbolic dimension, an argument of the function with it, and the axis.
@@ -49,7 +64,8 @@ class Trace:
         recorded: the calls that were recorded, by all that their recording depends on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
         self.demands: list[Demand] = []
         self.known: dict[str, AnySize] = {}
         self.places: dict[str, tuple[ir.Value, int]] = {}
@@ -113,6 +129,29 @@ class Trace:
             self.demands.append(Demand(left, right, ">=", operation, caller_location()))
         return True
 
+    def chooses_at_least(self, left: AnySize, right: AnySize, operation: str) -> bool:
+        """Return whether a size is at least another in the call at hand, and in all of the kernel.
+
+        Calls in which the answer is another one are served by another kernel.
+        """
+        left, right = self.resolved(left), self.resolved(right)
+        difference = left - right
+        if not isinstance(difference, Size):
+            return difference >= 0
+        if all(factor > 0 for _, factor in difference.terms):
+            return True
+        where = caller_location()
+        demand = Demand(left, right, ">=", operation, where, is_choice=True)
+        if demand.holds(self.sizes):
+            self.demands.append(demand)
+            return True
+        self.demands.append(replace(demand, sign="<"))
+        # An exported kernel checks its sizes itself; one that is not clipped has its accesses.
+        with at_users_line():
+            is_less = arith.CmpIOp(arith.CmpIPredicate.slt, self.value(left), self.value(right))
+            cf.AssertOp(is_less.result, f"{operation}, is clipped to its end: {where}")
+        return False
+
     def value(self, size: AnySize) -> ir.Value:
         """Return a size as a value of type index, made at the insertion point."""
         size = self.resolved(size)
@@ -143,9 +182,9 @@ class Trace:
 
 
 @contextmanager
-def new_trace() -> Iterator[Trace]:
+def new_trace(sizes: Mapping[str, int]) -> Iterator[Trace]:
     """Return a trace: traced values made inside can be used inside, and nowhere else."""
-    trace = Trace()
+    trace = Trace(sizes)
     token = _current.set(trace)
     try:
         yield trace
