@@ -234,7 +234,8 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     left = count - lost_degrees
     freedom = max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)
     with np.errstate(divide="ignore"):
-        return xp.squeeze(products * np.true_divide(1, freedom))
+        # NumPy multiplies in the dtype of the products: a complex factor has a part of 0.
+        return xp.squeeze(products * cast_to(np.true_divide(1, freedom), dtype))
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:

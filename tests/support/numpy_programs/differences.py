@@ -72,8 +72,26 @@ def _reciprocals(step: Any, operands: list[Any], found: Array, expected: Array, 
 
 def _narrow_floats(
     step: Any, operands: list[Any], found: Array, expected: Array, again: Any
-) -> Any:
+) -> Array:
     """Results of f16 and bf16 that are those of float32, rounded once."""
+    return _as_widened(found, again, lambda value: value)
+
+
+def _subnormals(step: Any, operands: list[Any], found: Array, expected: Array, again: Any) -> Array:
+    """Sums of products of bf16 in which numbers below the least normal one are zeros."""
+
+    def flushed(value: Any) -> Any:
+        if np.asarray(value).dtype != ml_dtypes.bfloat16:
+            return value
+        least = ml_dtypes.finfo(ml_dtypes.bfloat16).smallest_normal
+        return np.where(np.abs(value) < least, np.zeros_like(value), value)
+
+    is_sum = step.name.endswith(_OF_PRODUCTS) and found.dtype == ml_dtypes.bfloat16
+    return _as_widened(found, again, flushed) if is_sum else _nowhere(found)
+
+
+def _as_widened(found: Array, again: Any, change: Callable[[Any], Any]) -> Array:
+    """Tell where narrow results are those of float32 on changed operands, rounded once."""
     if not _is_narrow(found):
         return _nowhere(found)
 
@@ -81,7 +99,7 @@ def _narrow_floats(
         if not _is_narrow(value):
             return value
         wide = np.dtype(np.float32)
-        return wide if isinstance(value, np.dtype) else np.asarray(value, wide)
+        return wide if isinstance(value, np.dtype) else np.asarray(change(value), wide)
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -244,6 +262,7 @@ ALLOWED: Mapping[str, Allowed] = {
     "casts": _casts,
     "reciprocals": _reciprocals,
     "narrow floats": _narrow_floats,
+    "subnormals": _subnormals,
     "bfloat16": _bfloat16,
     "empty_like": _empty_like,
     "ties": _ties,
