@@ -28,7 +28,6 @@ from linalg_ext.tracing.values.specs import Argument, ShapeDtype
 from linalg_ext.tracing.values.traced import Traced
 
 _WEAK = (int, float, complex)
-_LARGE = 1 << 20
 _PLAIN = frozenset(np.dtype(char) for char in "?bBhHiIlLfdFD")
 """Dtypes of arrays that are taken as they are: there is nothing to ask of them."""
 
@@ -59,13 +58,13 @@ class Call:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of its open dimensions; those of specs alone are taken to be large."""
-        sizes = dict.fromkeys([name for kind in self.kinds for name in kind.names], _LARGE)
-        for kind, array in zip(self.kinds, self.arrays, strict=True):
-            for size, actual in zip(kind.shape, array.shape, strict=True):
-                if isinstance(size, Size) and size.name and isinstance(actual, int):
-                    sizes[size.name] = actual
-        return sizes
+        """Return the sizes of its open dimensions; of specs those that are known."""
+        return {
+            size.name: actual
+            for kind, array in zip(self.kinds, self.arrays, strict=True)
+            for size, actual in zip(kind.shape, array.shape, strict=True)
+            if isinstance(size, Size) and size.name and isinstance(actual, int)
+        }
 
     @property
     def key(self) -> Any:

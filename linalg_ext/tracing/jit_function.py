@@ -434,9 +434,9 @@ def jit(
             `Literal`, is static without being named here; so is every argument, and every field of
             a dataclass, that cannot be an array: a string, a dtype, a slice, a function.
         static_argnums: positions of such parameters.
-        dynamic: one kernel for all sizes of 2 or more, and another where slices end earlier:
-            `x[:9]` of fewer than 9. Sizes that must agree are checked at each call, before native
-            code.
+        dynamic: one kernel for all sizes of 2 or more, and another where slices end earlier,
+            `x[:9]` of fewer than 9, or comparisons of sizes have another answer. Sizes that must
+            agree are checked at each call, before native code.
         signature: the types of the arguments, each a `ShapeDtype` (or a container of them), whose
             open sizes are made of `lx.Dim`: kernels as with `dynamic`, and other arguments raise.
         tune: seconds in which plans are measured at the first call with each set of shapes (True:

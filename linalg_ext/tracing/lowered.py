@@ -163,7 +163,10 @@ class Compiled:
     def serves(self, call: Call) -> bool:
         """Return whether it is a kernel for the sizes of a call, whose kinds are those traced."""
         sizes = call.sizes if self._choices else {}
-        return all(demand.holds(sizes) for demand in self._choices)
+        is_known = all(kind.names <= sizes.keys() for kind in call.kinds)
+        return not self._choices or (
+            is_known and all(demand.holds(sizes) for demand in self._choices)
+        )
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
@@ -334,12 +337,11 @@ class Compiled:
             expected = {
                 "==": "equal sizes; an open one is never stretched",
                 ">=": f"{demand.left} of {right} or more",
-                "<": f"{demand.left} of less than {right}",
             }
             raise ShapeError(
                 f"{demand.operation}: {demand.left} is {left}, {demand.right} is {right}",
                 where=demand.where,
-                expected=expected[demand.sign],
+                expected=expected.get(demand.sign, f"{demand.left} {demand.sign} {right}"),
                 hint="call the jitted function, which compiles a kernel for other sizes"
                 if demand.is_choice
                 else None,

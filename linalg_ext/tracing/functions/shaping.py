@@ -199,11 +199,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
         if same(size, 0):
             continue
         count = by.__index__()
-        if isinstance(size, int):
-            count %= size
+        # Sizes are not negative: no negative number is divided by one.
+        first = -count % size if isinstance(size, int) or count < 0 else size - count % size
         if count:
             before = (slice(None),) * place
-            parts = (traced[(*before, slice(-count, None))], traced[(*before, slice(0, -count))])
+            parts = (traced[(*before, slice(first, None))], traced[(*before, slice(0, first))])
             traced = xp.concatenate(parts, place)
     return traced
 

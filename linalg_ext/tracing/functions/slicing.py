@@ -149,14 +149,14 @@ def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
 def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
     if any(isinstance(bound, Traced) for bound in (index.start, index.stop, index.step)):
         return _traced_slice(trace, index, size)
-    step = 1 if index.step is None else _whole_number(index.step)
+    step = 1 if index.step is None else _integer(index.step)
     if not step:
         raise ArgumentError("a slice with step 0", hint="write x[::1] for all places")
     if not isinstance(size, Size) and not any(
         isinstance(bound, Size) for bound in (index.start, index.stop)
     ):
-        start, stop = (b if b is None else _whole_number(b) for b in (index.start, index.stop))
-        places = range(*slice(start, stop, step).indices(size))
+        bounds = [b if b is None else _integer(b) for b in (index.start, index.stop)]
+        places = range(*slice(bounds[0], bounds[1], step).indices(size))
         if len(places) < 2:  # no step is taken; bufferization takes one for that of another axis
             return Part(places.start if places else 0, len(places), 1)
         if step > 0:
@@ -169,7 +169,7 @@ def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
     first, last = (0, size) if step > 0 else (-1, size - 1)
 
     def clipped(bound: Any) -> AnySize:
-        place = _whole_number(bound)
+        place = bound if isinstance(bound, Size) else _integer(bound)
         if not at_least(place, 0):
             place = place + size
         if not at_least(place, first):
@@ -188,10 +188,8 @@ def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
     return Part(stop + 1 + (length - 1) % -step, count, -step, is_backwards=True)
 
 
-def _whole_number(bound: Any) -> AnySize:
-    """Return a bound or a step of a slice, which may be an open size."""
-    if isinstance(bound, Size):
-        return bound
+def _integer(bound: Any) -> int:
+    """Return a bound or a step of a slice."""
     try:
         return operator.index(bound)
     except TypeError:

@@ -23,13 +23,23 @@ AnySize = Union[int, "Size"]
 Shape = tuple[AnySize, ...]
 
 
+_COMPARISONS: Mapping[str, tuple[np.ufunc, Callable[[int, int], bool]]] = {
+    "==": (np.equal, operator.eq),
+    "!=": (np.not_equal, operator.ne),
+    "<": (np.less, operator.lt),
+    "<=": (np.less_equal, operator.le),
+    ">": (np.greater, operator.gt),
+    ">=": (np.greater_equal, operator.ge),
+}
+
+
 class Size:
-    """A size that only a call tells. Operators: `+ - * // %`; comparisons where they can be told.
+    """A size that only a call tells. Operators: `+ - * // %` and comparisons.
 
     Quotients, roots and results of floats are traced numbers.
 
     Raises:
-        TraceError: Python asks for the number, or for a comparison that depends on it.
+        TraceError: Python asks for the number, or for a comparison that no call decides.
     """
 
     __slots__ = ("terms",)
@@ -138,25 +148,22 @@ class Size:
         terms = _terms(other)
         if terms is None:
             return NotImplemented
-        answer = same(self, _normalized(terms))
-        if answer is None:
-            self._refuse(f"whether {self} == {other}")
-        return answer
+        return self._compare("==", other)
 
     def __hash__(self) -> int:
         return hash(self.terms)
 
     def __lt__(self, other: Any) -> bool:
-        return self._compare("<", other, lambda x: x < 0)
+        return self._compare("<", other)
 
     def __le__(self, other: Any) -> bool:
-        return self._compare("<=", other, lambda x: x <= 0)
+        return self._compare("<=", other)
 
     def __gt__(self, other: Any) -> bool:
-        return self._compare(">", other, lambda x: x > 0)
+        return self._compare(">", other)
 
     def __ge__(self, other: Any) -> bool:
-        return self._compare(">=", other, lambda x: x >= 0)
+        return self._compare(">=", other)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record a ufunc of an array and a size: the size is then a traced integer."""
@@ -167,14 +174,22 @@ class Size:
             return getattr(operator, plain[ufunc.__name__])(left, right)
         return hooks.facade("tracing").on_ufunc(ufunc, method, inputs, keywords)
 
-    def _compare(self, sign: str, other: Any, decide: Callable[[int], bool]) -> bool:
+    def _compare(self, sign: str, other: Any) -> bool:
+        ufunc, relation = _COMPARISONS[sign]
+        terms = _terms(other)
+        if terms is None:
+            return _number(ufunc, self, other)  # type: ignore[no-any-return]
         difference = self - other
         if isinstance(difference, int):
-            return decide(difference)
-        return self._refuse(f"whether {self} {sign} {other}")
+            return relation(difference, 0)
+        answer: bool | None = hooks.facade("tracing").on_comparison(self, sign, other)
+        return self._refuse(f"whether {self} {sign} {other}") if answer is None else answer
 
-    def __bool__(self) -> NoReturn:
-        self._refuse(f"whether {self} is other than 0")
+    def __ne__(self, other: object) -> bool:
+        return NotImplemented if _terms(other) is None else self._compare("!=", other)
+
+    def __bool__(self) -> bool:
+        return self._compare("!=", 0)
 
     def __index__(self) -> NoReturn:
         self._refuse(f"the number {self}")

@@ -20,11 +20,19 @@ _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None
 """The trace that runs in this thread: values of another are of another context, or dead."""
 
 
-_HOLDS: Mapping[str, Callable[[int, int], bool]] = {
-    "==": operator.eq,
-    ">=": operator.ge,
-    "<": operator.lt,
+_P = arith.CmpIPredicate
+_RELATIONS: Mapping[str, tuple[Callable[[int, int], bool], arith.CmpIPredicate, str]] = {
+    "==": (operator.eq, _P.eq, "!="),
+    "!=": (operator.ne, _P.ne, "=="),
+    "<": (operator.lt, _P.slt, ">="),
+    "<=": (operator.le, _P.sle, ">"),
+    ">": (operator.gt, _P.sgt, "<="),
+    ">=": (operator.ge, _P.sge, "<"),
 }
+"""For each relation: of numbers, of values of type index, and the opposite one."""
+
+_LARGE = 1 << 20
+"""The size at which slices are recorded where the call at hand tells none."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Demand:
 
     Attributes:
         left, right: the sizes.
-        sign: `==`, `>=` or `<`.
+        sign: of the relation: `==`, `>=`, ...
         operation: the operation that needs them to: `"add of shapes (m, 3) and (n, 3)"`.
         where: the line that does.
         is_choice: True where other calls are served by another kernel.
@@ -48,7 +56,8 @@ class Demand:
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         """Return whether it holds for the sizes of a call."""
-        return _HOLDS[self.sign](value_of(self.left, sizes), value_of(self.right, sizes))
+        relation, *_ = _RELATIONS[self.sign]
+        return relation(value_of(self.left, sizes), value_of(self.right, sizes))
 
 
 class Trace:
@@ -130,9 +139,9 @@ class Trace:
         return True
 
     def chooses_at_least(self, left: AnySize, right: AnySize, operation: str) -> bool:
-        """Return whether a size is at least another in the call at hand, and in all of the kernel.
+        """Return whether a size is at least another in the call at hand, as `compares` does.
 
-        Calls in which the answer is another one are served by another kernel.
+        Sizes that the call does not tell are large.
         """
         left, right = self.resolved(left), self.resolved(right)
         difference = left - right
@@ -140,17 +149,45 @@ class Trace:
             return difference >= 0
         if all(factor > 0 for _, factor in difference.terms):
             return True
-        where = caller_location()
-        demand = Demand(left, right, ">=", operation, where, is_choice=True)
-        if demand.holds(self.sizes):
-            self.demands.append(demand)
-            return True
-        self.demands.append(replace(demand, sign="<"))
-        # An exported kernel checks its sizes itself; one that is not clipped has its accesses.
-        with at_users_line():
-            is_less = arith.CmpIOp(arith.CmpIPredicate.slt, self.value(left), self.value(right))
-            cf.AssertOp(is_less.result, f"{operation}, is clipped to its end: {where}")
-        return False
+        # Accesses that are not clipped to the end of an array have checks of their own.
+        demand = Demand(left, right, ">=", operation, caller_location(), is_choice=True)
+        sizes = {**dict.fromkeys(difference.names, _LARGE), **self.sizes}
+        return self._chosen(demand, sizes, is_checked=not demand.holds(sizes))
+
+    def compares(self, left: AnySize, sign: str, right: AnySize) -> bool | None:
+        """Return whether a relation holds in the call at hand, and in all calls of the kernel.
+
+        Calls in which it does not are served by another kernel. None where the call has no sizes.
+        """
+        left, right = self.resolved(left), self.resolved(right)
+        difference = left - right
+        names = difference.names if isinstance(difference, Size) else frozenset()
+        if not names <= self.sizes.keys():
+            return None
+        operation = f"the comparison {left} {sign} {right}"
+        demand = Demand(left, right, sign, operation, caller_location(), is_choice=True)
+        return self._chosen(demand, self.sizes, is_checked=True)
+
+    def _chosen(self, demand: Demand, sizes: Mapping[str, int], *, is_checked: bool) -> bool:
+        """Return whether a relation holds for sizes, and demand the answer.
+
+        Args:
+            demand: the relation.
+            sizes: of the call at hand.
+            is_checked: whether the code checks it as well, as that of an exported kernel has to.
+        """
+        holds = demand.holds(sizes)
+        if not holds:
+            demand = replace(demand, sign=_RELATIONS[demand.sign][2])
+        self.demands.append(demand)
+        if is_checked:
+            predicate = _RELATIONS[demand.sign][1]
+            with at_users_line():
+                left, right = self.value(demand.left), self.value(demand.right)
+                message = f"{demand.operation}: the kernel is for {demand.left} {demand.sign} "
+                message += f"{demand.right}: {demand.where}"
+                cf.AssertOp(arith.CmpIOp(predicate, left, right).result, message)
+        return holds
 
     def value(self, size: AnySize) -> ir.Value:
         """Return a size as a value of type index, made at the insertion point."""
