@@ -35,7 +35,7 @@ class RuntimeSize:
         return RuntimeSize(arith.SubIOp(_index(other), self.value).result)
 
     def __mul__(self, other: int) -> RuntimeSize:
-        return RuntimeSize(arith.MulIOp(self.value, _index(other)).result)
+        return self if other == 1 else RuntimeSize(arith.MulIOp(self.value, _index(other)).result)
 
     __radd__ = __add__
     __rmul__ = __mul__

@@ -8,14 +8,17 @@
         O[j : j + N] = window                 tensor.insert_slice
 
 One dimension of each place runs inside of a window, the longest that indexes no other axis; loops
-run over the rest. No element is tested: sizes that are known show that all windows lie inside.
+run over the rest. No element is tested: sizes that are known, or the declared size of the output,
+show that all windows lie inside.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
 from linalg_ext.bindings import ir, scf, tensor
 from linalg_ext.definition.affine import (
@@ -24,6 +27,7 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineSymbol,
     linear_terms,
+    terms_of,
 )
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
@@ -45,15 +49,19 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
+from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.mixed import mixed_operands
+from linalg_ext.structured.mixed import mixed_operands, type_shape
 from linalg_ext.structured.operands import BoundOp, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, as_operand
+from linalg_ext.structured.outputs import RuntimeSize, as_operand, sizes_of
 from linalg_ext.structured.payload import build_generic, symbol_size
 from linalg_ext.structured.steps import bound_step, extents_of, operand_values
 
 Terms = Mapping[str, int]
 """Factors of dimensions."""
+
+Extents = Mapping[str, RuntimeSize | int]
+"""The size of each dimension."""
 
 Positions = Mapping[str, RuntimeSize]
 """The position along each dimension that a loop runs over."""
@@ -93,9 +101,6 @@ class Scatter:
 
 def build_windows(bound: BoundOp, scatter: Scatter) -> ir.Value | None:
     """Build a scatter by windows; None where a place is not affine, or may lie outside."""
-    values = (*bound.inputs, *bound.outputs)
-    if any(isinstance(v.type, ir.ShapedType) and None in static_sizes(v) for v in values):
-        return None
     axes = []
     for axis, index in enumerate(scatter.target.indices):
         place = scatter.places.get(axis)
@@ -104,8 +109,8 @@ def build_windows(bound: BoundOp, scatter: Scatter) -> ir.Value | None:
         if terms is None:
             return None
         axes.append(terms)
-    extents: dict[str, Any] = extents_of(bound, bound.definition.dims)
-    if 0 in extents.values():
+    extents = extents_of(bound, bound.definition.dims)
+    if any(size == 0 for size in extents.values()):
         return None
     windows = _Windows(bound, scatter, axes, extents)
     return windows.build() if windows.are_valid() else None
@@ -126,7 +131,7 @@ class _Windows:
         bound: BoundOp,
         scatter: Scatter,
         axes: Sequence[tuple[Terms, int]],
-        extents: Mapping[str, int],
+        extents: Extents,
     ) -> None:
         self.bound = bound
         self.scatter = scatter
@@ -134,25 +139,45 @@ class _Windows:
         self.extents = extents
         uses = [dim for factors, _ in axes for dim in factors]
         alone = [[dim for dim in factors if uses.count(dim) == 1] for factors, _ in axes]
-        self.inner = [max(dims, key=extents.__getitem__, default=None) for dims in alone]
+        self.inner = [max(dims, key=self._length, default=None) for dims in alone]
         self.outer = tuple(dim for dim in dict.fromkeys(uses) if dim not in self.inner)
         read = [dim for part in scatter.new.walk() for dim in dims_of(part)]
         self.summed = tuple(dim for dim in dict.fromkeys(read) if dim not in uses)
+
+    def _length(self, dim: str) -> float:
+        """Return the extent of a dimension; that of an open one counts as more than any number."""
+        extent = self.extents[dim]
+        return extent if isinstance(extent, int) else math.inf
 
     def are_valid(self) -> bool:
         """Return whether all windows lie inside of the output, and may be written in any order."""
         if (self.outer or self.summed) and not self.scatter.has_no_order:
             return False
-        (output,) = self.bound.outputs
-        last = [
-            first + sum(factor * (self.extents[dim] - 1) for dim, factor in factors.items())
-            for factors, first in self.axes
-        ]
         return (
             all(first >= 0 and min(factors.values(), default=1) > 0 for factors, first in self.axes)
-            and all(at < (size or 0) for at, size in zip(last, static_sizes(output), strict=True))
+            and self._are_inside()
             and all(map(self._is_cut, self.scatter.new.walk()))
         )
+
+    def _are_inside(self) -> bool:
+        """Return whether the last place along each axis is known to be one of the operand."""
+        values = operand_values(self.bound)
+        shapes: dict[str, Sequence[Any]] = {n: static_sizes(v) for n, v in values.items()}
+        extents: Mapping[str, Any] = self.extents
+        if not all(isinstance(n, int) for n in (*extents.values(), *chain(*shapes.values()))):
+            # Declared sizes, in the symbols of the definition, tell as much of any numbers.
+            definition = self.bound.definition
+            operands = (*definition.inputs, *definition.outputs)
+            shapes = {operand.name: operand.shape for operand in operands}
+            inputs = {operand.name: operand.shape for operand in definition.inputs}
+            extents = infer_extents(definition, cast(Any, inputs), self.bound.attributes.symbols)
+        reads = [part for part in self.scatter.new.walk() if isinstance(part, Access)]
+        places = [*zip(self.axes, shapes[self.scatter.target.operand], strict=True)]
+        for read in reads:
+            for index, size in zip(read.indices, shapes[read.operand], strict=True):
+                terms = linear_terms(index)
+                places += [] if terms is None else [(terms, size)]
+        return all(_is_inside(terms, size, extents) for terms, size in places)
 
     def _is_cut(self, part: ScalarExpr) -> bool:
         """Return whether a part of the value can be read from slices of its operands."""
@@ -207,15 +232,15 @@ class _Windows:
     ) -> tuple[list[_Range], tuple[AffineExpr, ...]]:
         """Return the part of an operand that a window reads, and its indices there."""
         ranges, indices = [], []
-        for index, size in zip(access.indices, static_sizes(value), strict=True):
+        for index, size in zip(access.indices, sizes_of(value), strict=True):
             terms = _increasing(index)
             if terms is None:
-                ranges.append(_Range(0, size or 0))
+                ranges.append(_Range(0, size))
                 indices.append(index)
                 continue
             factors, first = terms
             inside = {dim: f for dim, f in factors.items() if dim not in positions}
-            length = 1 + sum(f * (self.extents[dim] - 1) for dim, f in inside.items())
+            length = _added(1, ((self.extents[dim] - 1) * f for dim, f in inside.items()))
             at = _position(factors, first, positions)
             ranges.append(_Range(at, length, is_dropped=not inside))
             indices += [_sum(AffineDim(dim) * f for dim, f in inside.items())] if inside else []
@@ -227,22 +252,23 @@ class _Range:
     """The part of an axis that a slice has, which may lack the axis."""
 
     first: RuntimeSize | int
-    size: int
+    size: RuntimeSize | int
     step: int = 1
     is_dropped: bool = False
 
 
 def _slice(value: ir.Value, ranges: Sequence[_Range]) -> ir.Value:
     shape = [part.size for part in ranges if not part.is_dropped]
-    kind = ir.RankedTensorType.get(shape, ir.ShapedType(value.type).element_type)
-    if kind == value.type:
+    kind = ir.RankedTensorType.get(type_shape(shape), ir.ShapedType(value.type).element_type)
+    if kind == value.type and kind.has_static_shape:
         return value
     return tensor.ExtractSliceOp(kind, value, *_geometry(ranges)).result
 
 
 def _geometry(ranges: Sequence[_Range]) -> tuple[Any, ...]:
     """Offsets, sizes and steps as the ops of slices hold them."""
-    columns = zip(*((as_operand(part.first), part.size, part.step) for part in ranges), strict=True)
+    numbers = ((as_operand(part.first), as_operand(part.size), part.step) for part in ranges)
+    columns = zip(*numbers, strict=True)
     return mixed_operands(*columns)
 
 
@@ -254,16 +280,19 @@ def _operand(access: Access, kind: OperandKind) -> Operand:
 
 def _position(factors: Terms, first: int, positions: Positions) -> RuntimeSize | int:
     """Return the first place of a window along an axis."""
-    at: RuntimeSize | int = first
-    for dim, factor in factors.items():
-        if dim in positions:
-            term = positions[dim] if factor == 1 else positions[dim] * factor
-            at = term if at == 0 else term + at
-    return at
+    return _added(first, (positions[dim] * f for dim, f in factors.items() if dim in positions))
+
+
+def _added(number: int, terms: Iterable[RuntimeSize | int]) -> RuntimeSize | int:
+    """Return the sum of a number and of terms."""
+    total: RuntimeSize | int = number
+    for term in terms:
+        total = term if total == 0 else term + total
+    return total
 
 
 def _nest(
-    loops: Sequence[tuple[str, int]],
+    loops: Sequence[tuple[str, RuntimeSize | int]],
     positions: Positions,
     output: ir.Value,
     body: Callable[[Positions, ir.Value], ir.Value],
@@ -272,12 +301,23 @@ def _nest(
     if not loops:
         return body(positions, output)
     (dim, count), *rest = loops
-    start, end, step = (integer_constant(ir.IndexType.get(), number) for number in (0, count, 1))
-    loop = scf.ForOp(start, end, step, [output])
+    index = ir.IndexType.get()
+    end = integer_constant(index, count) if isinstance(count, int) else count.value
+    loop = scf.ForOp(integer_constant(index, 0), end, integer_constant(index, 1), [output])
     at, carried = loop.body.arguments
     with ir.InsertionPoint(loop.body):
         scf.YieldOp([_nest(rest, {**positions, dim: RuntimeSize(at)}, carried, body)])
     return loop.results[0]
+
+
+def _is_inside(terms: tuple[Terms, int], size: Any, extents: Mapping[str, Any]) -> bool:
+    """Return whether the last of some places is below a size, for any numbers of its symbols."""
+    factors, first = terms
+    if not factors.keys() <= extents.keys():
+        return False
+    left = size - first - sum(factor * (extents[dim] - 1) for dim, factor in factors.items())
+    unknown, number = ({}, left) if isinstance(left, int) else terms_of(left)
+    return not unknown and number > 0
 
 
 def _increasing(index: AffineExpr) -> tuple[Terms, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
@@ -107,7 +107,8 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
     ]
     outputs = []
-    if is_open:
+    is_made = is_open and any(output.name not in inits for output in definition.outputs)
+    if is_made:
         # MLIR itself computes an open size of a result.
         types = {name: element_type(own_dtype) for name, own_dtype in dtypes.items()}
         targets = make_outputs(definition, values, attributes, types)
@@ -115,7 +116,7 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         result_dtype = dtypes[str(output.type_var)]
         if output.name in inits:
             outputs.append(cast_to(inits[output.name], result_dtype).value)
-        elif is_open:
+        elif is_made:
             outputs.append(targets[number])
         else:
             shape = sizes[output.name]
@@ -161,9 +162,7 @@ def _open_shapes(
     extents: dict[str, AnySize] = {}
     for name, axis, index, size in places:
         if isinstance(index, AffineDim) and (name, axis, index.name) not in narrowed:
-            known = extents.setdefault(index.name, size)
-            if not trace.agree(known, size, operation):
-                raise ShapeError(operation, where=caller_location(), expected="equal sizes")
+            _agreed([extents.setdefault(index.name, size), size], operation)
     for _, _, index, size in places:
         factors, constant = linear_terms(index) or ({}, 0)
         if not isinstance(index, AffineDim) and factors and factors.keys() <= extents.keys():
@@ -190,13 +189,21 @@ def _open_shapes(
         sizes = []
         for axis, index in enumerate(definition.assignment_to(output.name).target.indices):
             stated = output.shape[axis].substitute(known_symbols)
-            if str(index) in extents:
-                sizes.append(extents[str(index)])
-            elif all(AffineSymbol(symbol) in declared for symbol in stated.symbols):
-                sizes.append(stated.evaluate(declared))
+            known = [extents[str(index)]] if str(index) in extents else []
+            if all(AffineSymbol(symbol) in declared for symbol in stated.symbols):
+                known += [stated.evaluate(declared)]
+            if (output.name, axis, str(index)) not in narrowed:
+                _agreed(known, operation)
+            sizes += known[:1]
         if len(sizes) == output.rank:
             results[output.name] = tuple(sizes)
     return results
+
+
+def _agreed(sizes: Sequence[AnySize], operation: str) -> None:
+    """Demand that sizes are equal."""
+    if not all(current_trace().agree(sizes[0], size, operation) for size in sizes[1:]):
+        raise ShapeError(operation, where=caller_location(), expected="equal sizes")
 
 
 def _indices(definition: OpDefinition, name: str, rank: int) -> Iterable[tuple[AffineExpr, ...]]:
