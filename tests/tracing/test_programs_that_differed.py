@@ -89,6 +89,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (np.array([[1 + 2j, 3, 4j], [2, 1j, 5]]),),
     ),
     "a root of a number is a number": (lambda x, n: x * n**0.5, (np.ones(3, np.float32), 4)),
+    "weights of no elements": (
+        lambda x, w: np.bincount(x, w, minlength=2),
+        (np.ones(0, int), np.ones(0)),
+    ),
+    "a row over and over": (lambda x: np.resize(x, (2, 5)), (np.arange(3),)),
+    "nothing over and over": (lambda x: np.resize(x, 3), (np.ones(0),)),
     "partition of no elements": (lambda x: np.partition(x, 3), (np.ones(0),)),
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
@@ -157,6 +163,31 @@ def test_no_elements_at_places_of_an_open_axis_take_a_value() -> None:
 
     x = np.ones((2, 3))
     np.testing.assert_array_equal(lx.jit(put, dynamic=True)(x, np.ones((2, 0))), x)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("counts", [[1, 1], [1, -1, 1], [[1, 2, 3]], []])
+def test_counts_of_a_repeat_are_those_of_the_elements(counts: Any, dynamic: bool) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        np.repeat(np.arange(3), counts)
+    with pytest.raises(ArgumentError, match="repeat of axis 0, of size"):
+        lx.jit(lambda x: np.repeat(x, counts), dynamic=dynamic)(np.arange(3))
+
+
+def _put_and_placed(x: Any, mask: Any) -> Any:
+    y, z = x.copy(), x.copy()
+    np.putmask(y, mask, [5.0, 6.0])
+    np.place(z, mask, [7.0, 8.0, 9.0])
+    return y, z, np.resize(x[:3], x.shape), np.resize(x, 3)
+
+
+def test_values_are_repeated_over_open_sizes() -> None:
+    compute = lx.jit(_put_and_placed, dynamic=True)
+    for size in (7, 2, 1, 4, 0):
+        x = np.arange(1.0, 1 + size)
+        for one, other in zip(compute(x, x > 1), _put_and_placed(x, x > 1), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(compute.kernels) < 5
 
 
 @pytest.mark.parametrize("name", ["partition", "argpartition"])

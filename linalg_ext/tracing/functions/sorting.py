@@ -591,6 +591,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
             "numpy.bincount without minlength=, whose length depends on the values",
             "give minlength=, which numbers have to be below",
         )
+    if same(value.shape[0], 0):
+        return full((count,), 0, np.dtype(np.int64))  # as NumPy has it, with weights or without
     weight = np.int64(1) if weights is None else _weights("bincount", value, weights)
     if not np.can_cast(weight.dtype, np.float64, "safe"):
         raise DTypeError(
