@@ -233,7 +233,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
         call = f"repeat of axis {place}, of size {sizes[place]}, by {counts.size} counts"
         is_whole = counts.dtype.kind in "iub" and counts.ndim < 2 and not (counts < 0).any()
         is_for_all = is_whole and counts.size == 1
-        if not is_for_all and not (is_whole and current_trace().agree(sizes[place], counts.size, call)):
+        if not is_for_all and not (
+            is_whole and current_trace().agree(sizes[place], counts.size, call)
+        ):
             raise ArgumentError(call, expected="one count, or as many, none of them negative")
         if not is_for_all:
             return xp.take(traced, np.repeat(np.arange(counts.size), counts), axis=place)
