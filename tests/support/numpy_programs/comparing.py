@@ -347,8 +347,13 @@ def _within(
     has_integers = any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results))
     if has_integers or step.name == "unwrap":
         # Integers are not nudged, nor periods, of which `unwrap` adds the more the later a number
-        # comes: as far as roundings of the largest result, one for each number.
-        largest = np.abs(base[np.isfinite(base)]).max(initial=0) * np.sqrt(count) / 4
+        # comes: as far as roundings of the largest number, one for each. Those of periods are alike.
+        numbers = [base]
+        roundings = np.sqrt(count) / 4
+        if step.name == "unwrap":
+            numbers += [np.asarray(each).astype(wide) for each in operands(program, step, results)]
+            roundings = count / 4
+        largest = max(np.abs(x[np.isfinite(x)]).max(initial=0) for x in numbers) * roundings
         usual = max(usual, largest * float(ml_dtypes.finfo(other.real.dtype).eps))
     limit = (4 + np.sqrt(each)) * np.maximum(far, usual) + 16 * unit.astype(np.float64)
     same = _kinds(one) == _kinds(other)
