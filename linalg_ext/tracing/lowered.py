@@ -16,7 +16,6 @@ from linalg_ext.errors import (
     ArgumentError,
     ArityError,
     ExportError,
-    ShapeError,
     caller_location,
 )
 from linalg_ext.executable.kernel import Kernel
@@ -37,7 +36,7 @@ from linalg_ext.tracing.values.containers import (
     matched,
     unflatten,
 )
-from linalg_ext.tracing.values.sizes import AnySize, Size, value_of
+from linalg_ext.tracing.values.sizes import AnySize, Size
 from linalg_ext.tracing.values.trace import Demand
 from linalg_ext.utils.vectorcall import quickly_called
 
@@ -331,22 +330,8 @@ class Compiled:
             return
         sizes = sizes_of(self._kinds, shaped, self._names)
         for demand in self._demands:
-            if demand.holds(sizes):
-                continue
-            left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
-            expected = {
-                "==": "equal sizes; an open one is never stretched",
-                ">=": f"{demand.left} of {right} or more",
-            }
-            raise ShapeError(
-                f"{demand.operation}: {demand.left} is {left}, {demand.right} is {right}",
-                where=demand.where,
-                expected=expected.get(demand.sign, f"{demand.left} {demand.sign} {right}"),
-                hint="call the jitted function, which compiles a kernel for other sizes"
-                if demand.is_choice
-                else None,
-                notes=[self._origin(demand.left), self._origin(demand.right)],
-            )
+            if not demand.holds(sizes):
+                raise demand.refusal(sizes, [*map(self._origin, (demand.left, demand.right))])
         if len(self._agreeing) < _MOST_SHAPES:
             self._agreeing.add(shapes)
 

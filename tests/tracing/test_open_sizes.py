@@ -71,6 +71,16 @@ def test_sizes_that_do_not_agree_are_named() -> None:
     assert "test_open_sizes.py" in message
 
 
+def test_sizes_that_do_not_agree_are_found_while_the_function_is_recorded() -> None:
+    def shifted(x: Any, y: Any, none: Any) -> Any:
+        z = x.copy()
+        z[2:] = y
+        return np.stack([z, none])
+
+    with pytest.raises(ShapeError, match=r"concatenate.*x\.shape\[0\] is 33"):
+        lx.jit(shifted, dynamic=True)(random(33), random(31), random(0))
+
+
 def test_dimensions_of_a_signature() -> None:
     @lx.jit(signature=[lx.ShapeDtype((N, 4), "f32"), lx.ShapeDtype((4, N), np.float32)])
     def gram(x: Any, y: Any) -> Any:

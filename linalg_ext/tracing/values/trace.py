@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from linalg_ext.bindings import arith, cf, ir, tensor
-from linalg_ext.errors import SourceLocation, caller_location, users_frame
+from linalg_ext.errors import ShapeError, SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import integer_constant
@@ -58,6 +58,23 @@ class Demand:
         """Return whether it holds for the sizes of a call."""
         relation, *_ = _RELATIONS[self.sign]
         return relation(value_of(self.left, sizes), value_of(self.right, sizes))
+
+    def refusal(self, sizes: Mapping[str, int], notes: Sequence[str] = ()) -> ShapeError:
+        """Return the error for a call of sizes for which it does not hold."""
+        left, right = value_of(self.left, sizes), value_of(self.right, sizes)
+        expected = {
+            "==": "equal sizes; an open one is never stretched",
+            ">=": f"{self.left} of {right} or more",
+        }
+        return ShapeError(
+            f"{self.operation}: {self.left} is {left}, {self.right} is {right}",
+            where=self.where,
+            expected=expected.get(self.sign, f"{self.left} {self.sign} {right}"),
+            hint="call the jitted function, which compiles a kernel for other sizes"
+            if self.is_choice
+            else None,
+            notes=notes,
+        )
 
 
 class Trace:
@@ -120,7 +137,7 @@ class Trace:
         answer = same(left, right)
         if answer is not None:
             return answer
-        self.demands.append(Demand(left, right, "==", operation, caller_location()))
+        self._demand(left, "==", right, operation)
         for size, other in ((left, right), (right, left)):
             name = size.name if isinstance(size, Size) else None
             if name is not None and not (isinstance(other, Size) and name in other.names):
@@ -135,8 +152,21 @@ class Trace:
             return difference >= 0
         # A size is not negative, and so is not a sum of sizes.
         if any(factor < 0 for _, factor in difference.terms):
-            self.demands.append(Demand(left, right, ">=", operation, caller_location()))
+            self._demand(left, ">=", right, operation)
         return True
+
+    def _demand(self, left: AnySize, sign: str, right: AnySize, operation: str) -> None:
+        """Demand a relation of all calls, the one at hand among them.
+
+        Raises:
+            ShapeError: it does not hold for that one, which would be refused when it is recorded.
+        """
+        demand = Demand(left, right, sign, operation, caller_location())
+        difference = left - right
+        names = difference.names if isinstance(difference, Size) else frozenset()
+        if names <= self.sizes.keys() and not demand.holds(self.sizes):
+            raise demand.refusal(self.sizes)
+        self.demands.append(demand)
 
     def chooses_at_least(self, left: AnySize, right: AnySize, operation: str) -> bool:
         """Return whether a size is at least another in the call at hand, as `compares` does.

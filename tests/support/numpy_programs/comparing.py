@@ -347,7 +347,7 @@ def _within(
     has_integers = any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results))
     if has_integers or step.name == "unwrap":
         # Integers are not nudged, nor periods, of which `unwrap` adds the more the later a number
-        # comes: as far as roundings of the largest number, one for each. Those of periods are alike.
+        # comes: as far as roundings of the largest number, one for each, those of periods alike.
         numbers = [base]
         roundings = np.sqrt(count) / 4
         if step.name == "unwrap":
