@@ -8,13 +8,16 @@
         O[j : j + N] = window                 tensor.insert_slice
 
 One dimension of each place runs inside of a window, the longest that indexes no other axis; loops
-run over the rest. No element is tested: sizes that are known show that all windows lie inside.
+run over the rest. No element is tested: sizes that are known, or the declared size of the output,
+show that all windows lie inside.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
@@ -38,11 +41,12 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
+from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.structured.loops import nest_over
 from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.operands import BoundOp, static_sizes
 from linalg_ext.structured.payload import build_generic, symbol_size
-from linalg_ext.structured.sizes import as_number, mixed_size
+from linalg_ext.structured.sizes import as_number, mixed_size, mixed_sizes, sizes_of, tensor_type
 from linalg_ext.structured.steps import bound_step, extents_of, operand_values
 from linalg_ext.symbolic.affine import (
     AffineConst,
@@ -51,7 +55,7 @@ from linalg_ext.symbolic.affine import (
     AffineSymbol,
     linear_terms,
 )
-from linalg_ext.symbolic.integers import Number, total
+from linalg_ext.symbolic.integers import Number, Symbol, is_le, total
 
 Terms = Mapping[str, int]
 """Factors of dimensions."""
@@ -94,9 +98,6 @@ class Scatter:
 
 def build_windows(bound: BoundOp, scatter: Scatter) -> ir.Value | None:
     """Build a scatter by windows; None where a place is not affine, or may lie outside."""
-    values = (*bound.inputs, *bound.outputs)
-    if any(isinstance(v.type, ir.ShapedType) and None in static_sizes(v) for v in values):
-        return None
     axes = []
     for axis, index in enumerate(scatter.target.indices):
         place = scatter.places.get(axis)
@@ -105,8 +106,8 @@ def build_windows(bound: BoundOp, scatter: Scatter) -> ir.Value | None:
         if terms is None:
             return None
         axes.append(terms)
-    extents: dict[str, Any] = extents_of(bound, bound.definition.dims)
-    if 0 in extents.values():
+    extents = extents_of(bound, bound.definition.dims)
+    if any(isinstance(size, int) and size == 0 for size in extents.values()):
         return None
     windows = _Windows(bound, scatter, axes, extents)
     return windows.build() if windows.are_valid() else None
@@ -127,7 +128,7 @@ class _Windows:
         bound: BoundOp,
         scatter: Scatter,
         axes: Sequence[tuple[Terms, int]],
-        extents: Mapping[str, int],
+        extents: Mapping[str, Number],
     ) -> None:
         self.bound = bound
         self.scatter = scatter
@@ -135,25 +136,55 @@ class _Windows:
         self.extents = extents
         uses = [dim for factors, _ in axes for dim in factors]
         alone = [[dim for dim in factors if uses.count(dim) == 1] for factors, _ in axes]
-        self.inner = [max(dims, key=extents.__getitem__, default=None) for dims in alone]
+        self.inner = [max(dims, key=self._length, default=None) for dims in alone]
         self.outer = tuple(dim for dim in dict.fromkeys(uses) if dim not in self.inner)
         read = [dim for part in scatter.new.walk() for dim in dims_of(part)]
         self.summed = tuple(dim for dim in dict.fromkeys(read) if dim not in uses)
+
+    def _length(self, dim: str) -> float:
+        """Return the extent of a dimension; that of an open one counts as more than any number."""
+        extent = self.extents[dim]
+        return extent if isinstance(extent, int) else math.inf
 
     def are_valid(self) -> bool:
         """Return whether all windows lie inside of the output, and may be written in any order."""
         if (self.outer or self.summed) and not self.scatter.has_no_order:
             return False
-        (output,) = self.bound.outputs
-        last = [
-            first + sum(factor * (self.extents[dim] - 1) for dim, factor in factors.items())
-            for factors, first in self.axes
-        ]
         return (
             all(first >= 0 and min(factors.values(), default=1) > 0 for factors, first in self.axes)
-            and all(at < (size or 0) for at, size in zip(last, static_sizes(output), strict=True))
+            and self._are_inside()
             and all(map(self._is_cut, self.scatter.new.walk()))
         )
+
+    def _are_inside(self) -> bool:
+        """Return whether the last place along each axis is known to be one of the operand."""
+        values = operand_values(self.bound)
+        shapes: dict[str, Sequence[Any]] = {n: static_sizes(v) for n, v in values.items()}
+        extents: Mapping[str, Any] = self.extents
+        if not all(isinstance(n, int) for n in (*extents.values(), *chain(*shapes.values()))):
+            # Declared sizes, in the symbols of the definition, tell as much of any numbers.
+            definition, known = self.bound.definition, self.bound.attributes.symbols
+            shapes = {
+                operand.name: [
+                    size.evaluate(
+                        {
+                            AffineSymbol(name): known.get(name, Symbol(name, lower=0).number)
+                            for name in size.symbols
+                        }
+                    )
+                    for size in operand.shape
+                ]
+                for operand in (*definition.inputs, *definition.outputs)
+            }
+            inputs = {operand.name: shapes[operand.name] for operand in definition.inputs}
+            extents = infer_extents(definition, inputs, known)
+        reads = [part for part in self.scatter.new.walk() if isinstance(part, Access)]
+        places = [*zip(self.axes, shapes[self.scatter.target.operand], strict=True)]
+        for read in reads:
+            for index, size in zip(read.indices, shapes[read.operand], strict=True):
+                terms = linear_terms(index)
+                places += [] if terms is None else [(terms, size)]
+        return all(_is_inside(terms, size, extents) for terms, size in places)
 
     def _is_cut(self, part: ScalarExpr) -> bool:
         """Return whether a part of the value can be read from slices of its operands."""
@@ -165,7 +196,7 @@ class _Windows:
     def build(self) -> ir.Value:
         """Build the loops, and return the output that they write."""
         (output,) = self.bound.outputs
-        sizes = [self.extents[dim] for dim in self.outer]
+        sizes = mixed_sizes([self.extents[dim] for dim in self.outer])
         written: ir.Value = nest_over(sizes, [output], self._written)[0]
         return written
 
@@ -212,15 +243,15 @@ class _Windows:
     ) -> tuple[list[_Range], tuple[AffineExpr, ...]]:
         """Return the part of an operand that a window reads, and its indices there."""
         ranges, indices = [], []
-        for index, size in zip(access.indices, static_sizes(value), strict=True):
+        for index, size in zip(access.indices, sizes_of(value), strict=True):
             terms = _increasing(index)
             if terms is None:
-                ranges.append(_Range(0, size or 0))
+                ranges.append(_Range(0, size))
                 indices.append(index)
                 continue
             factors, first = terms
             inside = {dim: f for dim, f in factors.items() if dim not in positions}
-            length = 1 + sum(f * (self.extents[dim] - 1) for dim, f in inside.items())
+            length = total((1, *((self.extents[dim] - 1) * f for dim, f in inside.items())))
             at = _position(factors, first, positions)
             ranges.append(_Range(at, length, is_dropped=not inside))
             indices += [_sum(AffineDim(dim) * f for dim, f in inside.items())] if inside else []
@@ -232,22 +263,23 @@ class _Range:
     """The part of an axis that a slice has, which may lack the axis."""
 
     first: Number
-    size: int
+    size: Number
     step: int = 1
     is_dropped: bool = False
 
 
 def _slice(value: ir.Value, ranges: Sequence[_Range]) -> ir.Value:
     shape = [part.size for part in ranges if not part.is_dropped]
-    kind = ir.RankedTensorType.get(shape, ir.ShapedType(value.type).element_type)
-    if kind == value.type:
+    kind = tensor_type(shape, value.type)
+    if kind == value.type and ir.ShapedType(kind).has_static_shape:
         return value
     return tensor.ExtractSliceOp(kind, value, *_geometry(ranges)).result
 
 
 def _geometry(ranges: Sequence[_Range]) -> tuple[Any, ...]:
     """Offsets, sizes and steps as the ops of slices hold them."""
-    columns = zip(*((mixed_size(part.first), part.size, part.step) for part in ranges), strict=True)
+    numbers = ((mixed_size(part.first), mixed_size(part.size), part.step) for part in ranges)
+    columns = zip(*numbers, strict=True)
     return mixed_operands(*columns)
 
 
@@ -261,6 +293,15 @@ def _position(factors: Terms, first: int, positions: Positions) -> Number:
     """Return the first place of a window along an axis."""
     moved = (positions[dim] * factor for dim, factor in factors.items() if dim in positions)
     return total((*moved, first))
+
+
+def _is_inside(terms: tuple[Terms, int], size: Any, extents: Mapping[str, Any]) -> bool:
+    """Return whether the last of some places is below a size, for any numbers of its symbols."""
+    factors, first = terms
+    if not factors.keys() <= extents.keys():
+        return False
+    last = total((first, *((extents[dim] - 1) * factor for dim, factor in factors.items())))
+    return is_le(last + 1, size) is True
 
 
 def _increasing(index: AffineExpr) -> tuple[Terms, int] | None:

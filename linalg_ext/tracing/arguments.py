@@ -57,6 +57,16 @@ class Call:
     bind: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of its open dimensions; of specs those that are known."""
+        return {
+            size.name: actual
+            for kind, array in zip(self.kinds, self.arrays, strict=True)
+            for size, actual in zip(kind.shape, array.shape, strict=True)
+            if isinstance(size, Size) and size.name and isinstance(actual, int)
+        }
+
+    @property
     def key(self) -> Any:
         """Return the part of a trace's key that the call determines."""
         static = tuple((name, as_key(value)) for name, value in self.static)

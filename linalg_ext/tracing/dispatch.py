@@ -30,6 +30,8 @@ from linalg_ext.tracing.known_arrays import Known, computed, is_known, is_traced
 from linalg_ext.tracing.values.containers import leaves_of, mapped
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.emission import broadcast_shapes
+from linalg_ext.tracing.values.sizes import AnySize, Size
+from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, View, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
@@ -80,6 +82,12 @@ def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[s
         for out, result in zip(outs, leaves_of(recorded), strict=True)
     ]
     return tuple(stored) if isinstance(recorded, tuple) else stored[0]
+
+
+def on_comparison(left: Size, sign: str, right: AnySize) -> bool | None:
+    """Compare two sizes in the call at hand; None without one."""
+    trace = running()
+    return None if trace is None else trace.compares(left, sign, right)
 
 
 @_at_users_line

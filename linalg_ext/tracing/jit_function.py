@@ -18,7 +18,6 @@ from typing import (
     NoReturn,
     ParamSpec,
     Protocol,
-    TypeGuard,
     TypeVar,
     overload,
 )
@@ -109,7 +108,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         self._parameters = Parameters(function, static_argnames, static_argnums, dynamic, signature)
         self._tuning, self._search = tuning, search
         self._known: CallCache[Any, Compiled] = CallCache(_MOST_KNOWN)
-        self._compiled: dict[Key, Compiled] = {}
+        self._compiled: dict[Key, list[Compiled]] = {}
         self._static_values: dict[int, set[Any]] = {}
         self._lock = Lock()
 
@@ -253,18 +252,32 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         tuning = self._tuning if tune is None else Tuning.of(tune)
         tuning_key = () if tuning == self._tuning else (tuning,)
         key = (override(), in_force(), tuning_key, call.key)
-        kernel = self._compiled.get(key)
-        if _serves(kernel, recording):
+        kernel = self._kernel_for(key, call, recording)
+        if kernel is not None:
             return kernel
         with self._lock:
-            kernel = self._compiled.get(key)
-            if _serves(kernel, recording):
+            kernel = self._kernel_for(key, call, recording)
+            if kernel is not None:
                 return kernel
             with searching(self._search):
                 new = compiled(self._function, call, tuning, recording)
-            self._compiled.setdefault(key, new)
+            if self._kernel_for(key, call) is None:
+                self._compiled.setdefault(key, []).append(new)
             self._warn_of_many(call)
             return new
+
+    def _kernel_for(
+        self, key: Key, call: Call, recording: Recording | None = None
+    ) -> Compiled | None:
+        """Return the kernel of a recording, if there is one; else that for the sizes of a call."""
+        return next(
+            (
+                kernel
+                for kernel in self._compiled.get(key, ())
+                if (kernel.serves(call) if recording is None else kernel.is_of(recording))
+            ),
+            None,
+        )
 
     def _warn_of_many(self, call: Call) -> None:
         """Warn at the twentieth kernel for one set of shapes, which static arguments make."""
@@ -314,15 +327,10 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Return the kernels that calls have compiled, or found on disk, in their order."""
-        return tuple(compiled.kernel for compiled in self._compiled.values())
+        return tuple(compiled.kernel for own in self._compiled.values() for compiled in own)
 
     def __repr__(self) -> str:
-        return f"<jit {self.__name__}, {counted(len(self._compiled), 'kernel')}>"
-
-
-def _serves(kernel: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
-    """Return whether a kernel that was found, if any, is of a recording, if there is one."""
-    return kernel is not None and (recording is None or kernel.is_of(recording))
+        return f"<jit {self.__name__}, {counted(len(self.kernels), 'kernel')}>"
 
 
 _arrivals: Arrivals[JitFunction[..., Any]] = Arrivals(most=256)
@@ -428,10 +436,11 @@ def jit(
             `Literal`, is static without being named here; so is every argument, and every field of
             a dataclass, that cannot be an array: a string, a dtype, a slice, a function.
         static_argnums: positions of such parameters.
-        dynamic: one kernel for all sizes of 2 or more. Sizes that must agree are checked at each
-            call, before native code.
+        dynamic: one kernel for all sizes of 2 or more, and another where slices end earlier,
+            `x[:9]` of fewer than 9, or comparisons of sizes have another answer. Sizes that must
+            agree are checked at each call, before native code.
         signature: the types of the arguments, each a `ShapeDtype` (or a container of them), whose
-            open sizes are made of `lx.Dim`: one kernel, and other arguments raise.
+            open sizes are made of `lx.Dim`: kernels as with `dynamic`, and other arguments raise.
         tune: seconds in which plans are measured at the first call with each set of shapes (True:
             10); the fastest is taken and remembered: see `linalg_ext.compiler.tuning`.
         search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.

@@ -16,7 +16,6 @@ from linalg_ext.errors import (
     ArgumentError,
     ArityError,
     ExportError,
-    ShapeError,
     caller_location,
 )
 from linalg_ext.executable.kernel import Kernel
@@ -37,7 +36,7 @@ from linalg_ext.tracing.values.containers import (
     matched,
     unflatten,
 )
-from linalg_ext.tracing.values.sizes import AnySize, Size, value_of
+from linalg_ext.tracing.values.sizes import AnySize, Size
 from linalg_ext.tracing.values.trace import Demand
 from linalg_ext.utils.vectorcall import quickly_called
 
@@ -142,6 +141,7 @@ class Compiled:
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
         self._demands = recording.demands
+        self._choices = [demand for demand in recording.demands if demand.is_choice]
         # The kernel may be called by itself: it keeps the callbacks alive.
         kernel.callbacks = recording.callbacks
         self._results = results
@@ -158,6 +158,14 @@ class Compiled:
         """Return whether the kernel was made from a module that equals the recorded one."""
         recipe = self.kernel.recipe
         return recipe is not None and recipe.module == recording.module.bytecode()
+
+    def serves(self, call: Call) -> bool:
+        """Return whether it is a kernel for the sizes of a call, whose kinds are those traced."""
+        sizes = call.sizes if self._choices else {}
+        is_known = all(kind.names <= sizes.keys() for kind in call.kinds)
+        return not self._choices or (
+            is_known and all(demand.holds(sizes) for demand in self._choices)
+        )
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
@@ -322,17 +330,8 @@ class Compiled:
             return
         sizes = sizes_of(self._kinds, shaped, self._names)
         for demand in self._demands:
-            left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
-            if left == right if demand.sign == "==" else left >= right:
-                continue
-            raise ShapeError(
-                f"{demand.operation}: {demand.left} is {left}, {demand.right} is {right}",
-                where=demand.where,
-                expected="equal sizes; an open one is never stretched"
-                if demand.sign == "=="
-                else f"{demand.left} of {right} or more",
-                notes=[self._origin(demand.left), self._origin(demand.right)],
-            )
+            if not demand.holds(sizes):
+                raise demand.refusal(sizes, [*map(self._origin, (demand.left, demand.right))])
         if len(self._agreeing) < _MOST_SHAPES:
             self._agreeing.add(shapes)
 

@@ -64,7 +64,7 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
     """Trace a function for the arguments of a call, in a context."""
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
-    with context, _location(function, context), new_trace() as trace:
+    with context, _location(function, context), new_trace(call.sizes) as trace:
         module = ir.Module.create()
         types = [
             ir.RankedTensorType.get(static_sizes(kind.shape), element_type(kind.dtype))

@@ -436,6 +436,46 @@ def test_windows_that_lie_inside_are_slices() -> None:
     assert "linalg_ext.scatter" in outside.lower(x, k).as_text()
 
 
+@pytest.mark.parametrize(
+    ("op", "shapes"),
+    [
+        (full_convolution, [((9,), (3,)), ((2,), (5,)), ((1,), (1,)), ((40,), (2,))]),
+        (autocorrelation, [((9,),), ((1,),), ((3,),)]),
+        (along_both_axes, [((4, 3),), ((3, 4),), ((1, 2),)]),
+        (diagonals, [((4, 3),), ((2, 5),)]),
+        (last_of_sums, [((4, 3),), ((3, 7),)]),
+        (transposed_convolution, [((5, 4), (3, 4, 6)), ((2, 3), (4, 3, 2))]),
+    ],
+)
+def test_windows_of_open_sizes_are_slices(op: StructuredOp, shapes: Any) -> None:
+    compute = lx.jit(op, dynamic=True)
+    for number, sizes in enumerate(shapes):
+        operands = [_random(each) for each in sizes]
+        expected = op.definition.reference(*operands)
+        np.testing.assert_allclose(compute(*operands), expected, atol=1e-12)
+        if not number and op is not last_of_sums and op is not along_both_axes:
+            assert "tensor.insert_slice" in compute.lower(*operands).as_text()
+
+
+def test_scatters_into_an_output_of_another_open_size_leave_out_places_beyond() -> None:
+    compute = lx.jit(lambda x, k, out: cut_convolution(x, k, init=out), dynamic=True)
+    x, k = _random((9,)), _random((3,))
+    for length in (7, 11, 13):
+        expected = cut_convolution(x, k, init=np.zeros(length))
+        np.testing.assert_allclose(compute(x, k, np.zeros(length)), expected)
+
+
+@structured_op
+def longer(X=TensorDef(T, S.N, S.M), O=TensorDef(T, 3 * S.N, S.M + 1, output=True)):
+    O[3 * D.i + 1, D.j] += X[D.i, D.j]
+
+
+def test_an_output_longer_than_the_dimension_along_it_is_refused_at_open_sizes_too() -> None:
+    for dynamic in (False, True):
+        with pytest.raises(ShapeError):
+            lx.jit(longer, dynamic=dynamic)(_random((4, 5)))
+
+
 @structured_op
 def row_sums_by_label(
     I=TensorDef(U, S.N),

@@ -169,8 +169,8 @@ def test_a_loop_of_python_of_many_rounds_is_warned_of() -> None:
         return x
 
     jitted = lx.jit(decayed, static_argnames="rounds")
-    jitted.lower(random(5), rounds=400)
-    with pytest.warns(UserWarning, match="1000 operations of this line .* lx.loop") as caught:
-        jitted.lower(random(5), rounds=600)
+    jitted.lower(random(5), rounds=800)
+    with pytest.warns(UserWarning, match="2000 operations of this line .* lx.loop") as caught:
+        jitted.lower(random(5), rounds=1200)
     assert caught[0].filename == __file__
     assert caught[0].lineno == decayed.__code__.co_firstlineno + 2

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ExecutionError, LinalgExtError, ShapeError, TraceError
-from traced_functions import check, random
+from linalg_ext.errors import ArgumentError, ExecutionError, LinalgExtError, ShapeError, TraceError
+from traced_functions import agree, check, random
 
 X = random(4, 5)
 
@@ -144,3 +145,39 @@ def test_integers_beyond_an_open_axis(index: Any) -> None:
         part(x)
     wide = np.arange(48.0).reshape(6, 8)
     np.testing.assert_array_equal(part(wide), wide[index])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "index",
+    [
+        ([True, False],),
+        (slice(None), [True, False, True]),
+        (..., [True, False, True]),
+        (None, np.zeros((4, 3), bool)),
+        np.array([1.0]),
+        [0.5],
+    ],
+)
+def test_masks_of_other_sizes_and_floats_are_refused(index: Any, dynamic: bool) -> None:
+    x = random(3, 4)
+    with pytest.raises(IndexError):
+        x[index]
+    with pytest.raises(ArgumentError, match="an index by"):
+        lx.jit(lambda x: x[index], dynamic=dynamic)(x)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda n: [n - 1, 0],
+        lambda n: ((0, 1), (1, n - 1)),
+        lambda n: (range(2), 1),
+        lambda n: (..., [True, False, True]),
+    ],
+)
+def test_sequences_as_indices(index: Callable[[Any], Any]) -> None:
+    x = random(3, 3)
+    for dynamic in (False, True):
+        part = lx.jit(lambda x: x[index(x.shape[0])], dynamic=dynamic)
+        agree(part(x), x[index(3)])

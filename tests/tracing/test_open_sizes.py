@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import linalg_ext as lx
 from letters import said
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, TraceError
+from linalg_ext.errors import ArgumentError, DTypeError, ExecutionError, ShapeError, TraceError
 from linalg_ext.opdsl import D, S, T, TensorDef, structured_op
 from linalg_ext.tracing.values import sizes
 from linalg_ext.tracing.values.sizes import Size
@@ -70,6 +71,16 @@ def test_sizes_that_do_not_agree_are_named() -> None:
     assert "test_open_sizes.py" in message
 
 
+def test_sizes_that_do_not_agree_are_found_while_the_function_is_recorded() -> None:
+    def shifted(x: Any, y: Any, none: Any) -> Any:
+        z = x.copy()
+        z[2:] = y
+        return np.stack([z, none])
+
+    with pytest.raises(ShapeError, match=r"concatenate.*x\.shape\[0\] is 33"):
+        lx.jit(shifted, dynamic=True)(random(33), random(31), random(0))
+
+
 def test_dimensions_of_a_signature() -> None:
     @lx.jit(signature=[lx.ShapeDtype((N, 4), "f32"), lx.ShapeDtype((4, N), np.float32)])
     def gram(x: Any, y: Any) -> Any:
@@ -104,6 +115,127 @@ def test_slices_of_open_axes_are_in_bounds() -> None:
     agree(kernel(x), (x[2:], x[:3], x[-2:]))
     with pytest.raises(ShapeError, match="3 or more"):
         kernel(random(2))
+
+
+def _written(x: Any) -> Any:
+    x = x.copy()
+    x[5:9] += 1
+    x[-100:4] = 0
+    x[20:2:-3] *= 2
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:9] * 2,
+        lambda x: x[-9:],
+        lambda x: x[3:5],
+        lambda x: x[5:-5],
+        lambda x: x[x.shape[0] - 5 :],
+        lambda x: x[: x.shape[0] // 2 + 3 : 2],
+        lambda x: x[5:0:-1],
+        lambda x: x[-2::-2],
+        lambda x: x[9:2:-3],
+        lambda x: np.concatenate([x[:4], x[4:]]),
+        lambda x: x[-3:7:2].sum(),
+        _written,
+    ],
+)
+def test_slices_of_open_axes_end_where_the_array_does(function: Any) -> None:
+    compute = lx.jit(function, dynamic=True)
+    named = lx.jit(function, signature=[lx.ShapeDtype((N,), "f32")])
+    for size in (*range(13), 100, 7, 2):
+        x = random(size)
+        agree(compute(x), function(x))
+        agree(named(x), function(x))
+    assert len(named.kernels) <= len(compute.kernels) < 9
+
+
+def test_a_kernel_for_sizes_at_which_a_slice_ends_says_so(tmp_path: Path) -> None:
+    short = lx.jit(lambda x: x[:9], dynamic=True).lower(random(5)).compile()
+    agree(short(random(8)), random(8))
+    with pytest.raises(ShapeError, match=r"< 9\n.*call the jitted function"):
+        short(random(10))
+    shipped = lx.load(short.export(tmp_path / "short", library=False))
+    agree(shipped(random(8)), random(8))
+    with pytest.raises(ExecutionError, match="the kernel is for"):
+        shipped(random(10))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("index", [slice(None, None, 0), slice(1.5), slice(None, None, "a")])
+def test_slices_by_other_than_integers_are_refused(index: slice, dynamic: bool) -> None:
+    with pytest.raises(ArgumentError, match="a slice "):
+        lx.jit(lambda x: x[index], dynamic=dynamic)(random(4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: x * (1 / n),
+        lambda x, n: x * (n / 2 - 0.5),
+        lambda x, n: x * n**2 - n**-1,
+        lambda x, n: x * 2.0**n,
+        lambda x, n: x / n**0.5,
+        lambda x, n: x * abs(n - 10) + divmod(n, 2)[1],
+        lambda x, n: x * (n % 2.5) + n // 2.0,
+        lambda x, n: x * (1j * n),
+        lambda x, n: x.var(ddof=1.0) * n,
+    ],
+)
+def test_numbers_made_of_open_sizes_are_those_of_python(function: Any) -> None:
+    compute = lx.jit(lambda x: function(x, x.shape[0]), dynamic=True)
+    for size in (3, 8):
+        agree(compute(random(size)), function(random(size), size))
+    assert len(compute.kernels) == 1
+
+
+def _guarded(x: Any, y: Any) -> Any:
+    if x.shape != y.shape:
+        return x.sum() - y.sum()
+    if not x.size or min(x.shape) < 3:
+        return x.sum() * 2
+    return (x * y).sum() if x.shape[0] % 2 == 0 else x[0] * max(x.shape[1], 5)
+
+
+def test_comparisons_of_sizes_are_those_of_the_call(tmp_path: Path) -> None:
+    compute = lx.jit(_guarded, dynamic=True)
+    shapes = [(2, 2), (3, 4), (4, 3), (4, 4), (0, 4), (6, 7), (5, 9), (2, 5), (3, 4)]
+    for left, right in [*((s, s) for s in shapes), ((3, 4), (4, 3)), ((5, 5), (4, 5))]:
+        x, y = random(*left), random(*right)
+        agree(compute(x, y), _guarded(x, y), 1e-4)
+    assert len(compute.kernels) < 9
+    odd = lx.jit(lambda x: x * (x.shape[0] % 2 == 1), dynamic=True).lower(random(3)).compile()
+    with pytest.raises(ShapeError, match="comparison"):
+        odd(random(4))
+    shipped = lx.load(odd.export(tmp_path / "odd", library=False))
+    agree(shipped(random(5)), random(5))
+    with pytest.raises(ExecutionError, match="the kernel is for"):
+        shipped(random(4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.roll(x, 3),
+        lambda x: np.roll(x, -3),
+        lambda x: np.stack(np.array_split(x, [x.shape[0] // 2 * 2, 100])[2:]),
+        lambda x: np.unwrap(x, period=3.0),
+        lambda x: np.diff(x, 3),
+    ],
+)
+def test_functions_by_slices_at_sizes_where_these_end(function: Any) -> None:
+    compute = lx.jit(function, dynamic=True)
+    for size in (2, 3, 4, 7, 2, 101, 0, 1):
+        agree(compute(random(size)), function(random(size)))
+
+
+def test_a_slope_takes_more_values_than_the_order_of_its_edges() -> None:
+    slope = lx.jit(lambda x: np.gradient(x, edge_order=2), dynamic=True)
+    agree(slope(random(3)), np.gradient(random(3), edge_order=2))
+    with pytest.raises(ShapeError, match="gradient"):
+        slope(random(2))
 
 
 @pytest.mark.parametrize(

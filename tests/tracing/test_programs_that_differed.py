@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import DTypeError, ExecutionError, ShapeError, TraceError
+from linalg_ext.errors import ArgumentError, DTypeError, ExecutionError, ShapeError, TraceError
 
 FLAGS = np.array([True, False, True])
 
@@ -71,6 +72,30 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, bins: np.histogram(x, bins, density=True)[0],
         (np.ones(3, np.float32), np.ones(1, np.float32)),
     ),
+    "squares of nanvar, in the dtype of the values": (
+        lambda x: np.nanvar(x, dtype=np.float64),
+        (np.array([3e38, -3e38, np.nan], np.float32),),
+    ),
+    "nanvar about a mean": (
+        lambda x: np.nanvar(x, axis=1, mean=np.array([[2.0]])),
+        (np.array([[1, 5, np.nan]]),),
+    ),
+    "var about a mean that overflows": (
+        lambda x, mean: np.var(x, mean=mean, dtype=np.float64),
+        (np.array([3e38, 1], np.float32), np.array([-3e38], np.float32)),
+    ),
+    "cov of fewer values than degrees of freedom": (
+        lambda x: np.cov(x, ddof=40).imag,
+        (np.array([[1 + 2j, 3, 4j], [2, 1j, 5]]),),
+    ),
+    "a root of a number is a number": (lambda x, n: x * n**0.5, (np.ones(3, np.float32), 4)),
+    "weights of no elements": (
+        lambda x, w: np.bincount(x, w, minlength=2),
+        (np.ones(0, int), np.ones(0)),
+    ),
+    "a row over and over": (lambda x: np.resize(x, (2, 5)), (np.arange(3),)),
+    "nothing over and over": (lambda x: np.resize(x, 3), (np.ones(0),)),
+    "partition of no elements": (lambda x: np.partition(x, 3), (np.ones(0),)),
     "ufunc.at, wider": (_added_at, (np.array([2**63 + 1, 3], np.uint64), 1)),
     "ufunc.at, fraction": (_added_at, (np.array([7, 3], np.int8), 2.5)),
     "ufunc.at, beyond": (_added_at, (np.array([100, 3], np.int8), 200)),
@@ -91,7 +116,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_like_numpy(name: str) -> None:
     function, arguments = PROGRAMS[name]
-    expected = function(*arguments)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = function(*arguments)
     found = lx.jit(function)(*arguments)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_array_equal(found, expected)
@@ -126,6 +153,54 @@ def test_a_known_size_beside_an_open_one_is_that_of_both() -> None:
         np.testing.assert_array_equal(function(x, y), put(x, y))
     with pytest.raises(ShapeError, match="broadcast of"):
         function(np.zeros(5), np.ones((0, 1)))
+
+
+def test_no_elements_at_places_of_an_open_axis_take_a_value() -> None:
+    def put(x: Any, y: Any) -> Any:
+        x = x.copy()
+        x[[1, 0], 3:] += y
+        return x
+
+    x = np.ones((2, 3))
+    np.testing.assert_array_equal(lx.jit(put, dynamic=True)(x, np.ones((2, 0))), x)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("counts", [[1, 1], [1, -1, 1], [[1, 2, 3]], []])
+def test_counts_of_a_repeat_are_those_of_the_elements(counts: Any, dynamic: bool) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        np.repeat(np.arange(3), counts)
+    with pytest.raises(ArgumentError, match="repeat of axis 0, of size"):
+        lx.jit(lambda x: np.repeat(x, counts), dynamic=dynamic)(np.arange(3))
+
+
+def _put_and_placed(x: Any, mask: Any) -> Any:
+    y, z = x.copy(), x.copy()
+    np.putmask(y, mask, [5.0, 6.0])
+    np.place(z, mask, [7.0, 8.0, 9.0])
+    return y, z, np.resize(x[:3], x.shape), np.resize(x, 3)
+
+
+def test_values_are_repeated_over_open_sizes() -> None:
+    compute = lx.jit(_put_and_placed, dynamic=True)
+    for size in (7, 2, 1, 4, 0):
+        x = np.arange(1.0, 1 + size)
+        for one, other in zip(compute(x, x > 1), _put_and_placed(x, x > 1), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(compute.kernels) < 5
+
+
+@pytest.mark.parametrize("name", ["partition", "argpartition"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_place_of_a_partition_is_one_of_the_axis(name: str, dynamic: bool) -> None:
+    x = np.arange(5.0)
+    for kth in (5, -6, [1, 9], 1.5, True, []):
+        with pytest.raises((ArgumentError, ShapeError), match="kth="):
+            lx.jit(partial(getattr(np, name), kth=kth), dynamic=dynamic)(x)
+    at = lx.jit(getattr(np, name), dynamic=dynamic)
+    np.testing.assert_array_equal(at(x, 4), x)
+    with pytest.raises(ExecutionError, match="kth is out of bounds"):
+        at(x, 5)
 
 
 @pytest.mark.parametrize("name", ["max", "min", "ptp", "argmin", "nanmax", "nanargmax", "median"])

@@ -65,6 +65,7 @@ from typing import Any, NamedTuple
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.transforms.analysis.buffers import (
     TOUCH_NOTHING,
     Aliases,
@@ -164,7 +165,8 @@ def _sink_fills(block: Any) -> int:
     """
     moved = 0
     for fill in ops_of(block):
-        if fill.name != "linalg.generic" or len(fill.operands) != 1:
+        is_fill = fill.name == "linalg.generic" and len(fill.operands) == 1
+        if not is_fill or reaches_outside_memory(fill):
             continue
         buffer = buffer_of(fill.operands[0])
         if not buffer.is_fresh:

@@ -9,8 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.indexing import by_mode
 from linalg_ext.tracing.functions.shaping import (
+    as_shape,
     at_least,
     expand_dims,
     moveaxis,
@@ -386,8 +388,14 @@ def compress(condition: Any, a: Any, axis: Any = None) -> Traced:
 def resize(a: Any, new_shape: Any) -> Traced:
     """`numpy.resize`: the elements over and over, as many as there is room for."""
     value = xp.ravel(as_traced(a))
-    places = np.resize(np.arange(value.shape[0].__index__()), new_shape)
-    return value[places]
+    sizes, count = as_shape(new_shape), value.shape[0]
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise ArgumentError(f"resize to {new_shape}", expected="no negative size")
+    if same(count, 0):
+        return full(sizes, 0, value.dtype)
+    total = math.prod(cast(Any, sizes))
+    places: Any = np.arange(total) if isinstance(total, int) else arange(total)
+    return reshape(value[places % count], sizes)
 
 
 def block(arrays: Any) -> Traced:

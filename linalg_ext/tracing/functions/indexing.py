@@ -10,6 +10,7 @@ y = x[x > 0].sum()          # reductions leave the others out
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,7 +29,7 @@ from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.shaping import as_shape, flip, ravel, reshape, with_axes_of_one
 from linalg_ext.tracing.functions.slicing import Part, extracted, part_of
 from linalg_ext.tracing.values.axes import normal_axis
-from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.values.conversion import as_traced, cast_to, holds_traced
 from linalg_ext.tracing.values.elements import INT64, Element, select
 from linalg_ext.tracing.values.emission import (
     broadcast_shapes,
@@ -71,7 +72,10 @@ def expanded(value: Traced, index: Any) -> list[Any]:
         ShapeError: too many.
         TraceError: a mask, whose result has a shape that depends on its values.
     """
-    listed = list(index) if isinstance(index, tuple) else [index]
+    listed = [
+        np.asarray(item, None if len(item) else np.int64) if _is_plain_sequence(item) else item
+        for item in (index if isinstance(index, tuple) else (index,))
+    ]
     items: list[Any] = []
     for item in listed:
         items += _normal_item(item)
@@ -84,9 +88,26 @@ def expanded(value: Traced, index: Any) -> list[Any]:
             else "an index with two ellipses"
         )
     fill = [slice(None)] * (value.ndim - count)
+    axis = 0
+    for item in listed:
+        is_mask = isinstance(item, np.ndarray) and item.dtype == np.bool_
+        if is_mask:
+            _check_mask(item.shape, value.shape[axis:])
+        axis += len(fill) if item is Ellipsis else item.ndim if is_mask else item is not None
     if not places:
         return items + fill
     return items[: places[0]] + fill + items[places[0] + 1 :]
+
+
+def _is_plain_sequence(item: Any) -> bool:
+    return isinstance(item, list | tuple | range) and not holds_traced(item)
+
+
+def _check_mask(own: Shape, shape: Shape) -> None:
+    """Refuse a mask of other sizes than those of the axes that it selects from."""
+    call = f"an index by a mask of shape {shape_text(own)}"
+    if not all(map(partial(current_trace().agree, operation=call), shape, own)):
+        raise ShapeError(call, expected=f"the sizes of the axes, {shape_text(shape[: len(own)])}")
 
 
 def _normal_item(item: Any) -> list[Any]:
@@ -102,18 +123,14 @@ def _normal_item(item: Any) -> list[Any]:
         return [item]
     if isinstance(item, bool | np.bool_):
         refuse(f"an index by {item}", "write x[None] for an axis of size 1")
-    if isinstance(item, list):
-        return (
-            _normal_item(np.asarray(item, np.int64 if not item else None))
-            if not any(isinstance(place, Traced) for place in item)
-            else [xp.stack(item)]
-        )
+    if isinstance(item, list | tuple):
+        return [as_traced(item)]
     if isinstance(item, np.ndarray):
         if item.dtype == np.bool_:
             return list(item.nonzero())
         if item.dtype.kind in "iu":
             return [item] if item.ndim else [int(item)]
-    if hasattr(item, "__index__"):
+    elif hasattr(item, "__index__"):
         return [item.__index__()]
     raise ArgumentError(
         f"an index by {item!r}", expected="integers, slices, None, `...` and integer arrays"

@@ -233,29 +233,53 @@ def var(
     mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Traced:
+    ddof = _lost_degrees("var or std", ddof, correction)
+    return _variance(a, axis, dtype, ddof, keepdims, where, mean)
+
+
+def _lost_degrees(name: str, ddof: Any, correction: Any) -> Any:
     if correction is not UNSET and ddof != 0:
-        raise ArgumentError("var or std with ddof= and correction=", expected="one of them")
+        raise ArgumentError(f"{name} with ddof= and correction=", expected="one of them")
+    return ddof if correction is UNSET else correction
+
+
+def _variance(
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    ddof: Any,
+    keepdims: Any,
+    where: Any,
+    mean: Any,
+    squared: DType | None = None,
+) -> Traced:
+    """Record a variance, of which the squares are in a dtype; by default in that of the sums."""
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
         refuse(f"a variance of {traced.dtype} with dtype={result}", "give a dtype of real floats")
     compute = accumulator_dtype(result)
     count = _count(traced, axis, where, keepdims)
-    middle = mean
-    if middle is UNSET:
+    if mean is not UNSET:
+        middle = as_traced(mean)
+        wide = accumulator_dtype(np.result_type(traced.dtype, middle.dtype))
+    else:
+        wide = np.result_type(traced.dtype, compute)
         whole = reduced("var", "add", traced, axis, compute, True, where=where)
         middle = whole / _count(traced, axis, where, True)
     # As NumPy does: only the sums are in a narrower dtype that was asked for.
-    apart = traced.astype(np.result_type(traced.dtype, compute)) - middle
+    apart = cast_to(traced.astype(wide) - middle, squared or wide)
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
     total = reduced("var", "add", squares, axis, part_dtype(compute), keepdims, where=where)
-    lost_degrees = ddof if correction is UNSET else correction
     if dtype is None:
         result = part_dtype(result)
+    else:
+        # NumPy divides complex numbers where that dtype is asked for.
+        total = cast_to(total, compute)
     if isinstance(count, int):
         # NumPy divides by no less than 0, which gives inf and NaN.
-        return cast_to(total / max(count - lost_degrees, 0), result)
-    return cast_to(total / xp.maximum(count - lost_degrees, 0), result)
+        return cast_to(total / max(count - ddof, 0), result)
+    return cast_to(total / xp.maximum(count - ddof, 0), result)
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
@@ -504,17 +528,18 @@ def nanvar(
     keepdims: Any = False,
     *,
     where: Any = True,
+    mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Any:
-    if correction is not UNSET:
-        if ddof != 0:
-            raise ArgumentError("nanvar with ddof= and correction=", expected="one of them")
-        ddof = correction
+    ddof = _lost_degrees("nanvar", ddof, correction)
     value = as_traced(a)
     if value.dtype.kind in "iub":
-        return var(value, axis, dtype, ddof, keepdims, where=where)
+        return _variance(value, axis, dtype, ddof, keepdims, where, mean)
     counted = xp.logical_and(~xp.isnan(value), where)
-    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
+    # NumPy keeps the squares in the dtype of the values, whatever that of the sums.
+    squared = accumulator_dtype(value.dtype)
+    numbers = _with(value, 0.0)
+    variance = _variance(numbers, axis, dtype, ddof, keepdims, counted, mean, squared)
     # NumPy gives NaN for fewer values than degrees of freedom.
     count = xp.count_nonzero(counted, axis, keepdims=keepdims)
     return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)

@@ -199,11 +199,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
         if same(size, 0):
             continue
         count = by.__index__()
-        if isinstance(size, int):
-            count %= size
+        # Sizes are not negative: no negative number is divided by one.
+        first = -count % size if isinstance(size, int) or count < 0 else size - count % size
         if count:
             before = (slice(None),) * place
-            parts = (traced[(*before, slice(-count, None))], traced[(*before, slice(0, -count))])
+            parts = (traced[(*before, slice(first, None))], traced[(*before, slice(0, first))])
             traced = xp.concatenate(parts, place)
     return traced
 
@@ -222,17 +222,24 @@ def tile(A: Any, reps: Any) -> Traced:
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
     """`numpy.repeat`, each element as often."""
     traced = ravel(a) if axis is None else as_traced(a)
+    place = 0 if axis is None else normal_axis(axis, traced.ndim, "repeat")
+    sizes = list(traced.shape)
     if not isinstance(repeats, int | np.integer | Size):
         if isinstance(repeats, Traced):
             refuse(
                 "repeat by counts that are traced", "the shape of the result depends on the values"
             )
-        if len(repeats) != 1:
-            places = np.repeat(np.arange(len(repeats)), repeats)
-            return xp.take(traced, places, axis=0 if axis is None else axis)
-        repeats = repeats[0].__index__()  # one count is that of every element
-    place = 0 if axis is None else normal_axis(axis, traced.ndim, "repeat")
-    sizes = list(traced.shape)
+        counts = np.asarray(repeats)
+        call = f"repeat of axis {place}, of size {sizes[place]}, by {counts.size} counts"
+        is_whole = counts.dtype.kind in "iub" and counts.ndim < 2 and not (counts < 0).any()
+        is_for_all = is_whole and counts.size == 1
+        if not is_for_all and not (
+            is_whole and current_trace().agree(sizes[place], counts.size, call)
+        ):
+            raise ArgumentError(call, expected="one count, or as many, none of them negative")
+        if not is_for_all:
+            return xp.take(traced, np.repeat(np.arange(counts.size), counts), axis=place)
+        repeats = int(counts.reshape(-1)[0])  # one count is that of every element
     wide = broadcast_to(
         expand_dims(traced, place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :])
     )

@@ -16,7 +16,7 @@ from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
 from linalg_ext.tracing.values.emission import demand, full
 from linalg_ext.tracing.values.trace import at_users_line
-from linalg_ext.tracing.values.traced import Traced, xp
+from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
 
@@ -116,12 +116,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
 
 def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
     """Second-order differences, of the order of the edges at the edges."""
-    size = value.shape[axis]
-    if isinstance(size, int) and size <= edge_order:
-        raise ShapeError(
-            f"gradient along axis {axis}, of size {size}",
-            expected=f"at least {edge_order + 1} elements",
-        )
+    call = f"gradient along axis {axis}, of size {value.shape[axis]}"
+    if not current_trace().at_least(value.shape[axis], edge_order + 1, call):
+        raise ShapeError(call, expected=f"at least {edge_order + 1} elements")
     places = space if isinstance(space, Traced) else np.asarray(space)
     is_even = not places.ndim
     if not is_even and places.dtype.kind in "iu":
@@ -234,7 +231,8 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     left = count - lost_degrees
     freedom = max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)
     with np.errstate(divide="ignore"):
-        return xp.squeeze(products * np.true_divide(1, freedom))
+        # NumPy multiplies in the dtype of the products: a complex factor has a part of 0.
+        return xp.squeeze(products * cast_to(np.true_divide(1, freedom), dtype))
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:

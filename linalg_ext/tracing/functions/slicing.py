@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, ShapeError, caller_location
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
@@ -147,37 +149,53 @@ def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
 def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
     if any(isinstance(bound, Traced) for bound in (index.start, index.stop, index.step)):
         return _traced_slice(trace, index, size)
-    step = 1 if index.step is None else index.step.__index__()
+    step = 1 if index.step is None else _integer(index.step)
+    if not step:
+        raise ArgumentError("a slice with step 0", hint="write x[::1] for all places")
     if not isinstance(size, Size) and not any(
         isinstance(bound, Size) for bound in (index.start, index.stop)
     ):
-        places = range(*slice(index.start, index.stop, step).indices(size))
+        bounds = [b if b is None else _integer(b) for b in (index.start, index.stop)]
+        places = range(*slice(bounds[0], bounds[1], step).indices(size))
         if len(places) < 2:  # no step is taken; bufferization takes one for that of another axis
             return Part(places.start if places else 0, len(places), 1)
         if step > 0:
             return Part(places.start, len(places), step)
         return Part(places[-1], len(places), -step, is_backwards=True)
-    if step < 0 and (index.start is not None or index.stop is not None):
-        refuse(f"the slice {index} of an axis of size {size}", "slice first, and then [::-1]")
-    call = f"slice {index.start}:{index.stop} of an axis of size {size}"
-    start = _bound(index.start, size, 0)
-    stop = _bound(index.stop, size, size)
-    for larger, smaller in ((start, 0), (stop, start), (size, stop)):
-        if not trace.at_least(larger, smaller, call):
-            raise ShapeError(f"{call}, is out of bounds")
-    count = (stop - start + abs(step) - 1) // abs(step)
+    at_least = partial(
+        trace.chooses_at_least,
+        operation=f"slice {index.start}:{index.stop} of an axis of size {size}",
+    )
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def clipped(bound: Any) -> AnySize:
+        place = bound if isinstance(bound, Size) else _integer(bound)
+        if not at_least(place, 0):
+            place = place + size
+        if not at_least(place, first):
+            return first
+        return place if at_least(last, place) else last
+
+    start, stop = (first, last) if step > 0 else (last, first)
+    start = start if index.start is None else clipped(index.start)
+    stop = stop if index.stop is None else clipped(index.stop)
+    length = stop - start if step > 0 else start - stop
+    if not at_least(length, 0):
+        return Part(0, 0)
+    count = (length + abs(step) - 1) // abs(step)
     if step > 0:
         return Part(start, count, step)
-    return Part((size - 1) % -step, count, -step, is_backwards=True)
+    return Part(stop + 1 + (length - 1) % -step, count, -step, is_backwards=True)
 
 
-def _bound(bound: Any, size: AnySize, otherwise: AnySize) -> AnySize:
-    if bound is None:
-        return otherwise
-    if isinstance(bound, Size):
-        return bound
-    number: int = bound.__index__()
-    return size + number if number < 0 else number
+def _integer(bound: Any) -> int:
+    """Return a bound or a step of a slice."""
+    try:
+        return operator.index(bound)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"a slice by {bound!r}", expected="integers or None", hint="write int(n)"
+        ) from None
 
 
 def extracted(value: Traced, parts: Sequence[Part]) -> Traced:

@@ -392,6 +392,7 @@ def partition(
 
     Where only the first few are read of it, only these are found.
     """
+    _check_kth("partition", a, kth, axis)
     return sort(a, axis, order=order, stable=True)
 
 
@@ -399,7 +400,26 @@ def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Traced:
     """`numpy.argpartition`: in order, which is a partition at every place."""
+    _check_kth("argpartition", a, kth, axis)
     return argsort(a, axis, order=order)
+
+
+def _check_kth(name: str, a: Any, kth: Any, axis: Any) -> None:
+    """Refuse a place of a partition beyond the axis; the call, or the run, tells of an open one."""
+    value = _along_axis(a, axis, name)
+    size = value.shape[-1 if axis is None else axis]
+    if isinstance(kth, Traced) and kth.dtype.kind in "iu":
+        demand(xp.all((kth >= -size) & (kth < size)), f"{name}: kth is out of bounds")
+        return
+    places = np.asarray(kth)
+    if places.dtype.kind not in "iu" or places.ndim > 1:
+        raise ArgumentError(f"{name}: kth={kth!r}", expected="an integer, or a row of them")
+    # NumPy looks at no place of an array without elements.
+    for place in () if same(value.size, 0) else map(int, places.reshape(-1)):
+        call = f"{name}: kth={place} of an axis of size {size}"
+        least = place + 1 if place >= 0 else -place
+        if not current_trace([value]).at_least(size, least, call):
+            raise ArgumentError(call, expected="a place of the axis")
 
 
 def lexsort(keys: Any, axis: Any = -1) -> Traced:
@@ -571,6 +591,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
             "numpy.bincount without minlength=, whose length depends on the values",
             "give minlength=, which numbers have to be below",
         )
+    if same(value.shape[0], 0):
+        return full((count,), 0, np.dtype(np.int64))  # as NumPy has it, with weights or without
     weight = np.int64(1) if weights is None else _weights("bincount", value, weights)
     if not np.can_cast(weight.dtype, np.float64, "safe"):
         raise DTypeError(

@@ -203,19 +203,19 @@ def _modf(value: Any) -> tuple[Any, Any]:
 def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     name = ufunc.__name__
     exponent = _exponent(inputs[1]) if ufunc is np.power else None
+    weak = _weak_result(ufunc, inputs)
     *loop, result = resolve(ufunc, inputs, dtype)
     if ufunc is np.power and loop[1].kind == "i" and exponent is None:
         # NumPy raises where it meets one.
         demand(xp.all(as_traced(inputs[1]) >= 0), _NO_NEGATIVE_POWERS)
     if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
         # The result is of the dtype that the exponent leads to, though it is not an operand.
-        return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
+        body, inputs, loop = known, inputs[:1], loop[:1]
     if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
         holds, other = decided
         return pointwise(name, lambda _: constant(holds, BOOL), [other], result)
     loop = _loop_of_numbers(name, inputs, loop)
     operands = [operand(value, own_dtype) for value, own_dtype in zip(inputs, loop, strict=True)]
-    weak = _weak_result(ufunc, inputs)
     if all(isinstance(x, Number) for x in operands):
         raise ArgumentError(f"numpy.{name} of numbers alone is not traced")
     recorded = pointwise(name, _cast_first(body, loop), operands, result)
@@ -300,7 +300,7 @@ def _loop(ufunc: Any, kinds: tuple[DType | type, ...], dtype: DType | None) -> t
 
 _OF_PYTHON = (
     *(np.add, np.subtract, np.multiply, np.negative, np.positive),
-    *(np.divide, np.floor_divide, np.remainder, np.power),
+    *(np.divide, np.floor_divide, np.remainder, np.power, np.absolute),
 )
 """The ufuncs that are operators of Python's numbers."""
 
@@ -314,6 +314,8 @@ def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
     kinds = [kind_for_numpy(value) for value in inputs]
     if ufunc is np.divide:
         return complex if complex in kinds else float
+    if ufunc is np.absolute and complex in kinds:
+        return float
     order: tuple[type, ...] = (int, float, complex)
     return order[max(order.index(kind) for kind in kinds)]
 

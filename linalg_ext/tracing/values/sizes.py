@@ -5,6 +5,7 @@ A size is an integer, or a symbolic integer of named dimensions, whose value a c
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Union
@@ -32,25 +33,47 @@ AnySize = Union[int, "Size"]
 Shape = tuple[AnySize, ...]
 
 
-def _operation(compute: Callable[[Any, Any], Number]) -> Callable[[Size, Any], Any]:
+Compute = Callable[[Any, Any], Number]
+
+
+def _operation(ufunc: np.ufunc, compute: Compute) -> Callable[[Size, Any], Any]:
     """Return the operator of sizes that computes a number from those of its operands."""
 
     def operate(self: Size, other: Any) -> Any:
         number = _number(other)
-        return NotImplemented if number is None else as_size(compute(self.number, number))
+        if number is None:
+            return _traced(ufunc, self, other)
+        return as_size(compute(self.number, number))
 
     return operate
 
 
-def _comparison(sign: str, compare: Callable[[Any, Any], Truth]) -> Callable[[Size, Any], bool]:
-    """Return the comparison of sizes, which raises where a call alone tells."""
+def _swapped(ufunc: np.ufunc, compute: Compute) -> Callable[[Size, Any], Any]:
+    """Return the operator with the size on the right."""
+
+    def operate(self: Size, other: Any) -> Any:
+        number = _number(other)
+        if number is None:
+            return _traced(ufunc, other, self)
+        return as_size(compute(number, self.number))
+
+    return operate
+
+
+def _comparison(
+    sign: str, ufunc: np.ufunc, compare: Callable[[Any, Any], Truth]
+) -> Callable[[Size, Any], bool]:
+    """Return the comparison of sizes, which the call at hand answers where the sizes do not."""
 
     def ask(self: Size, other: Any) -> bool:
         number = _number(other)
-        answer = NotImplemented if number is None else decided(compare(self.number, number))
+        if number is None:
+            is_equality = ufunc in (np.equal, np.not_equal)
+            return NotImplemented if is_equality else _traced(ufunc, self, other)
+        answer = decided(compare(self.number, number))
         if answer is None:
-            self._refuse(f"whether {self} {sign} {other}")
-        return answer
+            answer = hooks.facade("tracing").on_comparison(self, sign, other)
+        return self._refuse(f"whether {self} {sign} {other}") if answer is None else answer
 
     return ask
 
@@ -70,10 +93,12 @@ def _remainder(own: Any, divisor: Any) -> Number:
 
 
 class Size:
-    """A size that only a call tells. Operators: `+ - * // %`; comparisons where they can be told.
+    """A size that only a call tells. Operators: `+ - * // %` and comparisons.
+
+    Quotients, roots and results of floats are traced numbers.
 
     Raises:
-        TraceError: Python asks for the number, or for a comparison that depends on it.
+        TraceError: Python asks for the number, or for a comparison that no call decides.
     """
 
     __slots__ = ("number",)
@@ -99,14 +124,14 @@ class Size:
         size: AnySize = as_size(substitute(self.number, numbers))
         return size
 
-    __add__ = __radd__ = _operation(operator.add)
-    __mul__ = __rmul__ = _operation(operator.mul)
-    __sub__ = _operation(operator.sub)
-    __rsub__ = _operation(lambda own, other: other - own)
-    __floordiv__ = _operation(_quotient)
-    __rfloordiv__ = _operation(lambda own, other: other // own)
-    __mod__ = _operation(_remainder)
-    __rmod__ = _operation(lambda own, other: other % own)
+    __add__ = __radd__ = _operation(np.add, operator.add)
+    __mul__ = __rmul__ = _operation(np.multiply, operator.mul)
+    __sub__ = _operation(np.subtract, operator.sub)
+    __rsub__ = _swapped(np.subtract, operator.sub)
+    __floordiv__ = _operation(np.floor_divide, _quotient)
+    __rfloordiv__ = _swapped(np.floor_divide, _quotient)
+    __mod__ = _operation(np.remainder, _remainder)
+    __rmod__ = _swapped(np.remainder, _remainder)
 
     def __neg__(self) -> Any:
         return as_size(-self.number)
@@ -114,11 +139,36 @@ class Size:
     def __pos__(self) -> Size:
         return self
 
-    __eq__ = _comparison("==", equal)
-    __le__ = _comparison("<=", at_most)
-    __gt__ = _comparison(">", lambda own, other: negated(at_most(own, other)))
-    __ge__ = _comparison(">=", lambda own, other: at_most(other, own))
-    __lt__ = _comparison("<", lambda own, other: negated(at_most(other, own)))
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __truediv__(self, other: Any) -> Any:
+        return _traced(np.true_divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _traced(np.true_divide, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return _traced(np.power, self, other)
+        power: Any = math.prod([self] * abs(other))
+        return power if other >= 0 else 1 / power
+
+    def __rpow__(self, other: Any) -> Any:
+        return _traced(np.power, other, self)
+
+    def __abs__(self) -> Any:
+        return _traced(np.absolute, self)
+
+    __eq__ = _comparison("==", np.equal, equal)
+    __ne__ = _comparison("!=", np.not_equal, lambda own, other: negated(equal(own, other)))
+    __le__ = _comparison("<=", np.less_equal, at_most)
+    __gt__ = _comparison(">", np.greater, lambda own, other: negated(at_most(own, other)))
+    __ge__ = _comparison(">=", np.greater_equal, lambda own, other: at_most(other, own))
+    __lt__ = _comparison("<", np.less, lambda own, other: negated(at_most(other, own)))
 
     def __hash__(self) -> int:
         return hash(self.number)
@@ -132,8 +182,8 @@ class Size:
             return getattr(operator, plain[ufunc.__name__])(left, right)
         return hooks.facade("tracing").on_ufunc(ufunc, method, inputs, keywords)
 
-    def __bool__(self) -> NoReturn:
-        self._refuse(f"whether {self} is other than 0")
+    def __bool__(self) -> bool:
+        return self != 0
 
     def __index__(self) -> NoReturn:
         self._refuse(f"the number {self}")
@@ -202,3 +252,14 @@ def _number(value: Any) -> Number | None:
 def as_size(number: Number) -> Any:
     """Return a number of the algebra as a size."""
     return number if isinstance(number, int) else Size(number)
+
+
+def names_of(*sizes: AnySize) -> frozenset[str]:
+    """Return the dimensions that sizes are made of."""
+    return frozenset().union(*(size.names for size in sizes if isinstance(size, Size)))
+
+
+def _traced(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Return a number that is not a size, traced; arrays have operators of their own."""
+    is_number = all(isinstance(operand, Size | int | float | complex) for operand in operands)
+    return ufunc(*operands) if is_number else NotImplemented

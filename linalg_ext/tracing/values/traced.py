@@ -577,7 +577,8 @@ class Traced(ArrayMethods):
             self.base.check_writable()
 
     def _take(self, other: Traced) -> None:
-        self._tensor, self.axes = other.tensor, other.axes
+        # Its sizes may have turned out to be known ones.
+        self._tensor, self._shape, self.axes = other.tensor, other.shape, other.axes
         self.is_written = True
         self.weak = None
         self._scalars.clear()

@@ -49,7 +49,10 @@ class Outcome:
 
 
 def outcomes(program: Program) -> list[Outcome]:
-    """Run a program and compare all its steps; those behind one that raises are left out."""
+    """Run a program and compare all its steps; those behind one that raises are left out.
+
+    One of open sizes is called with arrays of other sizes, too.
+    """
     reached = 0
     counts: list[int] = []
     others: dict[int, Any] = {}
@@ -70,19 +73,38 @@ def outcomes(program: Program) -> list[Outcome]:
         reached = len(program.steps)
         return [0 if number in others else leaf for number, leaf in enumerate(results)]
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        inputs = [np.array(x) if isinstance(x, np.ndarray) else x for x in program.inputs]
-        try:
-            found = lx.jit(traced, dynamic=program.dynamic)(*inputs)
-        except Exception as error:
-            if reached == len(program.steps):  # not while it was recorded
-                reached = _first_to_raise(program)
-            before = Program(program.inputs, program.steps[:reached], program.dynamic)
-            earlier = outcomes(before) if reached else []
-            return [*earlier, _raised(program, reached, error)]
-    results = [others.get(number, leaf) for number, leaf in enumerate(found)]
-    return _compared(program, results, counts)
+    function = lx.jit(traced, dynamic=program.dynamic)
+
+    def compared(of: Program) -> list[Outcome]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            inputs = [np.array(x) if isinstance(x, np.ndarray) else x for x in of.inputs]
+            found = function(*inputs)
+        results = [others.get(number, leaf) for number, leaf in enumerate(found)]
+        return _compared(of, results, counts)
+
+    try:
+        found = compared(program)
+    except Exception as error:
+        if reached == len(program.steps):  # not while it was recorded
+            reached = _first_to_raise(program)
+        before = Program(program.inputs, program.steps[:reached], program.dynamic)
+        earlier = outcomes(before) if reached else []
+        return [*earlier, _raised(program, reached, error)]
+    if not program.dynamic:
+        return found
+    resized = replace(program, inputs=[_resized(each) for each in program.inputs])
+    try:
+        return [*found, *compared(resized)]
+    except Exception as error:
+        return [*found, _raised(resized, _first_to_raise(resized), error)]
+
+
+def _resized(value: Any) -> Any:
+    """An array of other sizes, where these are open: for one size everywhere the same one."""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return value
+    return np.resize(value, [n + n // 3 + 1 if n > 1 else n for n in value.shape])
 
 
 def _first_to_raise(program: Program) -> int:
@@ -325,8 +347,13 @@ def _within(
     has_integers = any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results))
     if has_integers or step.name == "unwrap":
         # Integers are not nudged, nor periods, of which `unwrap` adds the more the later a number
-        # comes: as far as roundings of the largest result, one for each number.
-        largest = np.abs(base[np.isfinite(base)]).max(initial=0) * np.sqrt(count) / 4
+        # comes: as far as roundings of the largest number, one for each, those of periods alike.
+        numbers = [base]
+        roundings = np.sqrt(count) / 4
+        if step.name == "unwrap":
+            numbers += [np.asarray(each).astype(wide) for each in operands(program, step, results)]
+            roundings = count / 4
+        largest = max(np.abs(x[np.isfinite(x)]).max(initial=0) for x in numbers) * roundings
         usual = max(usual, largest * float(ml_dtypes.finfo(other.real.dtype).eps))
     limit = (4 + np.sqrt(each)) * np.maximum(far, usual) + 16 * unit.astype(np.float64)
     same = _kinds(one) == _kinds(other)

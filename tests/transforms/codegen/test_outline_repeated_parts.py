@@ -72,3 +72,10 @@ def test_threads_share_layers_that_are_alike() -> None:
         found = lx.jit(model)(*arrays)
     with lx.threads.using(1):
         np.testing.assert_allclose(found, lx.jit(model)(*arrays), rtol=1e-4, atol=1e-4)
+
+
+def test_an_op_that_reads_memory_in_its_body_is_not_a_fill() -> None:
+    """It has the operand of a fill alone; the memory that it reads is freed behind it."""
+    kernel = lx.jit(lambda x: np.sort(x)[::-1], dynamic=True).lower(np.arange(9)).compile().kernel
+    text = kernel.as_text("loops")
+    assert text.rindex("memref.dealloc") > text.rindex("memref.load")
