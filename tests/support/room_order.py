@@ -6,8 +6,8 @@ TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
         "errors utils samples",
-        "symbolic cache",
-        "definition",
+        "symbolic",
+        "definition cache",
         "opdsl notations",
         "opdsl_defs",
         # From here on MLIR may be needed.
