@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir
 from linalg_ext.executable.explanation import Decision, Explanation, Row
@@ -39,23 +39,30 @@ def written_plans(module: ir.Module) -> list[WrittenPlan]:
     return plans
 
 
+def beginning(signature: str, target: Target, *, is_shared: bool) -> Explanation:
+    """Return the explanation of a kernel before any pass; several threads may share its work."""
+    threads = (
+        "cut into slices for several threads"
+        if is_shared
+        else "one: the work is small, or no loop of it can be cut"
+    )
+    return Explanation(signature, target, (), (), threads)
+
+
 def explained(
-    signature: str,
-    target: Target,
-    reports: Sequence[Report],
-    written: Sequence[Decision],
-    *,
-    is_shared: bool,
+    before: Explanation, reports: Sequence[Report], written: Sequence[Decision] = ()
 ) -> Explanation:
     """Return the explanation of a lowering, from the reports of its passes.
 
     Args:
-        signature, target: of the kernel.
+        before: of the passes before.
         reports: of the passes.
-        written: the plans that functions carry. One is left out where `reports` describe it.
-        is_shared: True where several threads may share the work.
+        written: the plans that functions carry. One is left out where reports describe it.
     """
-    decisions = [decision for report in reports for decision in report.decisions]
+    decisions = [
+        *before.decisions,
+        *(decision for report in reports for decision in report.decisions),
+    ]
     reported = {decision.title.rpartition("@")[2] for decision in decisions}
     decisions += [plan for plan in written if plan.title.rpartition("@")[2] not in reported]
     left = dict.fromkeys(
@@ -64,9 +71,5 @@ def explained(
         for op, reasons in report.left.items()
         for reason in sorted(reasons)
     )
-    threads = (
-        "cut into slices for several threads"
-        if is_shared
-        else "one: the work is small, or no loop of it can be cut"
-    )
-    return Explanation(signature, target, tuple(decisions), tuple(left), threads)
+    all_left = dict.fromkeys((*before.left, *left))
+    return replace(before, decisions=tuple(decisions), left=tuple(all_left))

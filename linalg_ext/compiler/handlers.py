@@ -52,6 +52,13 @@ def calibrate(target: Any) -> Any:
 
 def cut(work: Any, threads: Any) -> Any:
     """Cut work into slices for threads."""
-    from linalg_ext.compiler.slicing import cut as handle
+    from linalg_ext.compiler.code_generation import cut as handle
 
     return handle(work, threads)
+
+
+def whole(work: Any, explanation: Any) -> Any:
+    """Return the code for one thread of work that is also shared."""
+    from linalg_ext.compiler.code_generation import whole as handle
+
+    return handle(work, explanation)

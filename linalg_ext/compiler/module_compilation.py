@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.compiler.code_generation import add_portable_call, code_of, work_to_share
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, is_declaration, wrap_entry
-from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.explaining import beginning, explained
 from linalg_ext.compiler.searching import in_force as asked_in_force
 from linalg_ext.compiler.searching import not_searching
 from linalg_ext.compiler.signature import read_signature
-from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, showing_progress, stage
 from linalg_ext.executable import disk_cache
+from linalg_ext.executable.code_variants import Shared, SharedWork, Work
+from linalg_ext.executable.explanation import CompileTimes
 from linalg_ext.executable.kernel import CompilerOptions, Kernel, Recipe
 from linalg_ext.executable.libraries import in_force
-from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.ir.context import Borrowed, borrowed_context
 from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
-from linalg_ext.runtime.engine import Engine, engine_for
+from linalg_ext.runtime import threads
+from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.runtime.machine_code import PORTABLE
 from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
 from linalg_ext.transforms.ir_utils.module_functions import calls_python
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 from linalg_ext.utils.logs import logger
@@ -103,52 +102,50 @@ def compile_in_place(
         signature = read_signature(
             function, written=written_arguments(function), result_dtypes=options.result_dtypes
         )
-        open_ended = _is_open_ended(own.ir)
+        calls_others = any(is_declaration(op.operation) for op in own.ir.body.operations)
+        open_ended = bool(operations(own.ir, _OF_OPEN_LENGTH))
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="the entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
     if options.checked:
         reports += run_in_place(own, ",".join(CHECKS)).reports
         stages.append(stage("checks", own.ir, clock))
-    work = own.ir
-    shared: SharedWork | None = None
-
-    def on_stage(name: str, module: ir.Module) -> None:
-        nonlocal shared
-        stages.append(stage(name, module, clock))
-        if name == "buffers":
-            share = work_to_share(
-                work, stages[-1].bytecode, signature.name, wrapped.symbol, options
-            )
-            shared = None if share is None else SharedWork(share, key)
-        if name == "loops":
-            written.extend(written_plans(module))
-
-    written: list[WrittenPlan] = []
-    info = lower_to_llvm(work, on_stage=on_stage, checked=options.checked)
+    info = lower_to_llvm(
+        own.ir,
+        stages=("linalg", "buffers"),
+        on_stage=lambda name, module: stages.append(stage(name, module, clock)),
+        checked=options.checked,
+    )
     reports += info.reports
     for recorded in stages:
         recorded.passes = info.passes.get(recorded.name, ())
     # A library's function may wait, even for this interpreter.
-    open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
-    level = info.suggested_opt_level if options.opt_level is None else options.opt_level
-    if target != host():
-        _add_portable_call(work, wrapped.symbol, target)
-    engine = engine_for(target, work, opt_level=level, libraries=options.libraries)
-    # The look-up of the entry makes LLVM generate the code.
-    engine.function(wrapped.symbol)
-    explanation = explained(str(signature), target, reports, written, is_shared=shared is not None)
+    calls_others |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
+    work = Work(
+        b"",
+        signature.name,
+        wrapped.symbol,
+        options.opt_level,
+        tuple(options.libraries),
+        is_open=False,
+    )
+    share = work_to_share(own.ir, stages[-1].bytecode, work)
+    explanation = explained(beginning(str(signature), target, is_shared=share is not None), reports)
+    shared = None if share is None else SharedWork(share, explanation, key)
+    variant: Shared | None = None
+    if shared is not None and not shared.work.is_open and not calls_others:
+        # Else code for one thread must be made now: functions of others may go.
+        variant = shared.for_threads(threads.current())
+    code = code_of(own.ir, work, explanation, clock) if variant is None else None
     kernel = Kernel(
         signature,
         wrapped,
-        engine,
+        code,
         stages=stages,
-        assertions=info.assertions,
+        times=None if variant is None else CompileTimes.of_steps((*stages, *variant.steps)),
         shared=shared,
-        open_ended=open_ended,
-        codegen_seconds=clock.lap(),
+        open_ended=open_ended or calls_others,
         target=target,
-        explanation=lambda: explanation,
         recipe=Recipe(
             bytecode,
             entry,
@@ -213,15 +210,10 @@ _OF_OPEN_LENGTH = frozenset(
         *("func.call_indirect", "llvm.call"),
     }
 )
+"""Ops for whose sake calls may differ greatly in time.
 
-
-def _is_open_ended(module: ir.Module) -> bool:
-    """Return whether calls may differ greatly in time: a module has loops or foreign code.
-
-    Ops on whole arrays take about the same time at every call, for all shapes are known.
-    """
-    functions = (op.operation for op in module.body.operations)
-    return any(map(is_declaration, functions)) or bool(operations(module, _OF_OPEN_LENGTH))
+Ops on whole arrays take about the same time at every call, for all shapes are known.
+"""
 
 
 def position_independent(
@@ -239,50 +231,7 @@ def position_independent(
     """
     module = Module.parse(bytecode, trusted=True).ir
     if target != host():
-        _add_portable_call(module, symbol, target)
+        add_portable_call(module, symbol, target)
     engine = Engine(module, opt_level=opt_level, libraries=libraries, position_independent=True)
     engine.function(symbol)  # which makes the code
     return engine.object_code()
-
-
-def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
-    """Add the packed form of the function `symbol` to a module in the LLVM dialect, in place.
-
-        llvm.func @lx_call_lx_entry_f(%table: !llvm.ptr) {
-          %0 = llvm.load %table : !llvm.ptr -> !llvm.ptr        // where the first argument is
-          %1 = llvm.load %0 : !llvm.ptr -> f32                  // the first argument
-          ...
-          llvm.call @_mlir_ciface_lx_entry_f(%1, ...) : (f32, ...) -> ()
-          llvm.return
-        }
-
-    The engine makes such a function too, but for the machine that it runs on, with instructions
-    that the target may lack; and a compilation for another architecture makes none.
-    """
-    callee = f"_mlir_ciface_{symbol}"
-    function: Any = next(
-        op
-        for op in module.body.operations
-        if op.operation.name == "llvm.func"
-        and ir.StringAttr(op.operation.attributes["sym_name"]).value == callee
-    )
-    types = [str(argument.type) for argument in function.operation.regions[0].blocks[0].arguments]
-    lines = [
-        f"""
-        %place{index} = llvm.getelementptr %table[{index}]
-            : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
-        %at{index} = llvm.load %place{index} : !llvm.ptr -> !llvm.ptr
-        %value{index} = llvm.load %at{index} : !llvm.ptr -> {type_}"""
-        for index, type_ in enumerate(types)
-    ]
-    values = ", ".join(f"%value{index}" for index in range(len(types)))
-    listed = ", ".join(types)
-    text = f"""
-      llvm.func @{callee}({listed})
-      llvm.func @{PORTABLE}{symbol}(%table: !llvm.ptr) {{{"".join(lines)}
-        llvm.call @{callee}({values}) : ({listed}) -> ()
-        llvm.return
-      }}"""
-    parsed = ir.Module.parse(text, module.context)  # must outlive the ops that are read of it
-    with module.context, ir.InsertionPoint(module.body):
-        confine(list(parsed.body.operations)[1].operation.clone(), target)

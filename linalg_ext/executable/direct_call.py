@@ -27,8 +27,8 @@ from linalg_ext.executable.arguments import (
     ScalarArgument,
     StridedArgument,
 )
-from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.signature import Failures, has_shape
+from linalg_ext.executable.code_variants import OneThread, SharedWork
+from linalg_ext.executable.signature import has_shape
 from linalg_ext.runtime.calling_convention import (
     NOT_ALLOCATED,
     STATUS,
@@ -45,7 +45,6 @@ from linalg_ext.runtime.calling_convention import (
 )
 from linalg_ext.runtime.dtypes import to_machine
 from linalg_ext.runtime.interrupts import interrupts
-from linalg_ext.runtime.machine_code import Code, PackedFunction
 from linalg_ext.runtime.threads import current
 
 READABLE = 0x1 | 0x100
@@ -59,23 +58,19 @@ class Callee(NamedTuple):
     """The compiled function that a call of a kernel runs, and its arguments and results.
 
     Attributes:
-        code: has the function, and must live as long.
+        own: the function, for one thread.
         layout: of its frames, with words for arguments and results.
         slots: the results that are written to memory of the caller, in order.
         shared: the work that several threads can share, if any.
         open_ended: whether a call may take long although another was short.
-        polls: True where an interrupt ends a call.
     """
 
-    code: Code
-    function: PackedFunction
+    own: OneThread
     layout: FrameLayout
     arguments: tuple[Argument, ...]
     slots: tuple[ResultSlot, ...]
-    failures: Failures
     shared: SharedWork | None
     open_ended: bool
-    polls: bool
 
     def run(self, frame: Frame, threads: int, arrays: Iterable[Any]) -> None:
         """Run the function on a frame; the arrays are those of the call.
@@ -85,11 +80,12 @@ class Callee(NamedTuple):
         """
         shared = self.shared and self.shared.for_call(threads, arrays)
         frame[STATUS] = shared.context(threads) if shared else 0
-        if self.polls:
+        code = shared or self.own
+        if code.polls:
             interrupts.watch()
-        (shared or self).function(ctypes.addressof(frame) + TABLE * WORD)
+        code.function(ctypes.addressof(frame) + TABLE * WORD)
         if frame[STATUS]:
-            (shared or self).failures.report(frame[STATUS])
+            code.failures.report(frame[STATUS])
 
 
 class ShortCall(ABC):

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.code_variants import STAGES, SharedWork, work_data, work_of
+from linalg_ext.executable.explanation import CompileTimes
 from linalg_ext.executable.kernel import CompilerOptions, Kernel, Recipe, data_of, kernel_of
 from linalg_ext.executable.kernel_data import (
+    explanation_data,
+    explanation_of,
     signature_of,
     stages_data,
     stages_of,
-    work_data,
-    work_of,
 )
-from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.target import current, override
 from linalg_ext.utils.logs import logger
 
-_STAGES = "stages"
 _WORK = "work.mlirbc"
 _MODULE = "module.mlirbc"
 
@@ -82,11 +83,15 @@ def keep(key: str | None, kernel: Kernel) -> None:
     """Put a kernel on disk, unless `key` is None."""
     if key is None:
         return
-    record = data_of(kernel)
-    files = {kernel_cache.CODE: kernel.code.object_code()}
-    record["stages"], files[_STAGES] = stages_data(kernel.steps)
+    record, files = data_of(kernel), {}
+    record["times"] = asdict(kernel.compile_times)
+    stages = kernel.made_steps
+    if kernel.own.ready is not None:
+        files[kernel_cache.CODE] = kernel.code.object_code()
+    record["stages"], files[STAGES] = stages_data(stages)
     if kernel.shared is not None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
+        record["before"] = explanation_data(kernel.shared.explanation)
     if (recipe := kernel.recipe) is not None:
         options = recipe.options._asdict()
         del options["result_dtypes"]  # the signature has them
@@ -97,13 +102,19 @@ def keep(key: str | None, kernel: Kernel) -> None:
 
 
 def _kernel_of(entry: Entry) -> Kernel:
-    record, work = entry.record, entry.record.get("work")
+    record, target, work = entry.record, current(), entry.record.get("work")
+    shared = None
+    if work is not None:
+        before = explanation_of(record["before"], target)
+        shared = SharedWork(work_of(work, entry.files[_WORK]), before, entry.key)
+    phases, passes = (tuple(map(tuple, record["times"][name])) for name in ("phases", "passes"))
     return kernel_of(
         record,
-        kernel_cache.load(entry),
-        stages_of(record["stages"], entry.files[_STAGES]),
-        current(),
-        None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
+        kernel_cache.load(entry) if kernel_cache.CODE in entry.files else None,
+        stages_of(record["stages"], entry.files[STAGES]),
+        target,
+        shared,
+        times=CompileTimes(phases, passes),
         is_kept=True,
         recipe=_recipe_of(entry),
     )

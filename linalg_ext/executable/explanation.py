@@ -119,6 +119,12 @@ class CompileTimes:
     phases: tuple[tuple[str, float], ...]
     passes: tuple[tuple[str, float], ...]
 
+    @classmethod
+    def of_steps(cls, steps: Sequence[Stage]) -> CompileTimes:
+        """Return the times of steps."""
+        phases = tuple((step.name, step.seconds) for step in steps)
+        return cls(phases, tuple(run for step in steps for run in step.passes))
+
     @property
     def own(self) -> float:
         """Seconds in passes of this library."""

@@ -30,19 +30,12 @@ from linalg_ext.executable.arguments import (
     refuse_keywords,
     split_out,
 )
+from linalg_ext.executable.code_variants import OneThread, SharedWork, Whole, whole_data, whole_of
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
 from linalg_ext.executable.explanation import CompileTimes, Explanation, Row, Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_on_foreign_arrays, has_foreign_arrays
-from linalg_ext.executable.kernel_data import (
-    Data,
-    entry_of,
-    explanation_data,
-    explanation_of,
-    signature_data,
-    signature_of,
-)
-from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.signature import ArrayType, Entry, Failures, Parameter, Signature
+from linalg_ext.executable.kernel_data import Data, entry_of, signature_data, signature_of
+from linalg_ext.executable.signature import ArrayType, Entry, Parameter, Signature
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.calling_convention import (
     Descriptor,
@@ -51,14 +44,12 @@ from linalg_ext.runtime.calling_convention import (
     take_over,
     word_count,
 )
-from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import disassemble
 from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.runtime.threads import state as thread_state
 from linalg_ext.runtime.vectorcall import Records, caller
-from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.target import Target, host
 from linalg_ext.utils import hooks
 from linalg_ext.utils.hooks import Shown, is_dask
@@ -81,14 +72,10 @@ class Kernel(Shown, shown_as="kernel"):
     Attributes:
         signature: its parameters and results.
         entry: the native function behind it.
-        code: the machine code with that function.
         target: the machine that its code is for.
-        opt_level: LLVM's optimization level.
-        steps: the module at each stage of the lowering.
-        assertions: the messages of its failures.
-        failures: the errors of its statuses.
         shared: the work that several threads can share, if any.
         explanation: returns the explanation of the passes, if known.
+        compile_times: a picture of `times`: a bar for each step and for the costliest passes.
         is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
         callee: the function that its calls run, with its arguments and results.
         short: the short way into it, if there is one.
@@ -101,34 +88,40 @@ class Kernel(Shown, shown_as="kernel"):
         self,
         signature: Signature,
         entry: Entry,
-        code: Code,
+        code: Whole | None,
         *,
         stages: Sequence[Stage] = (),
-        assertions: Sequence[str] = (),
-        codegen_seconds: float = 0.0,
+        times: CompileTimes | None = None,
         target: Target | None = None,
         shared: SharedWork | None = None,
-        explanation: Callable[[], Explanation] | None = None,
         open_ended: bool = True,
         is_kept: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
-        """Made by `linalg_ext.compile`."""
+        """Made by `linalg_ext.compile`.
+
+        Args:
+            code: that for one thread; None where it is made of `shared` when it is first needed.
+            stages: those before that code.
+            times: of the compilation; by default those of the stages and of the code.
+            signature, entry, target, shared, open_ended, is_kept, recipe: as the attributes.
+        """
         self.signature = signature
         self.target = host() if target is None else target
-        self.opt_level = code.opt_level
         self.recipe = recipe
         self.callbacks: tuple[Callback, ...] = ()
-        self.explanation = explanation
         self.shared = shared
         self.entry = entry
-        self.code = code
-        intermediates.lend_to(code)
-        self.steps = tuple(stages)
-        self.assertions = tuple(assertions)
         self.is_kept = is_kept
-        self.failures = Failures(signature.name, assertions)
-        self._codegen_seconds = codegen_seconds
+        make = code if code is not None or shared is None else shared.for_one
+        if make is None:
+            raise TypeError("a kernel has code, or work that it is made of")
+        self.own = OneThread(signature.name, entry.symbol, make)
+        self._stages = tuple(stages)
+        self.compile_times = times or CompileTimes.of_steps((*stages, *self.own.whole.steps))
+        self.explanation: Callable[[], Explanation] | None = self._explanation
+        if code is not None and code.explanation is None:
+            self.explanation = None
         self._asm: dict[bool, str] = {}
         self._asm_lock = Lock()
 
@@ -145,15 +138,12 @@ class Kernel(Shown, shown_as="kernel"):
             if isinstance(argument, ArrayArgument) and argument.is_written
         )
         self.callee = Callee(
-            code,
-            code.function(entry.symbol),
+            self.own,
             self._layout,
             self._arguments,
             tuple(sorted(self._destinations, key=lambda slot: slot.position)),
-            self.failures,
             self.shared,
             open_ended,
-            interrupts.lend_to(code),
         )
         self.direct = None if self._returned else direct_call(self.callee)
         self.short: ShortCall | None = self.direct or open_call(self.callee, self._returned)
@@ -259,6 +249,38 @@ class Kernel(Shown, shown_as="kernel"):
         self._records.install(native, self, key, record)
 
     @property
+    def code(self) -> Code:
+        """The machine code for one thread."""
+        return self.own.whole.code
+
+    @property
+    def opt_level(self) -> int:
+        """LLVM's optimization level of the code for one thread."""
+        return self.code.opt_level
+
+    @property
+    def assertions(self) -> tuple[str, ...]:
+        """The messages of its failures."""
+        return self.own.whole.assertions
+
+    @property
+    def steps(self) -> tuple[Stage, ...]:
+        """The module at each stage of the lowering, to the code for one thread."""
+        return (*self._stages, *self.own.whole.stages)
+
+    @property
+    def made_steps(self) -> tuple[Stage, ...]:
+        """`steps`, without those to the code for one thread before it is made."""
+        ready = self.own.ready
+        return self._stages if ready is None else (*self._stages, *ready.stages)
+
+    def _explanation(self) -> Explanation:
+        explanation = self.own.whole.explanation
+        if explanation is None:
+            raise ArgumentError(f"the kernel `{self.signature.name}` has no explanation")
+        return explanation
+
+    @property
     def stages(self) -> Mapping[str, str]:
         """The module at each stage of the lowering, as text, by the name of the stage."""
         return MappingProxyType({stage.name: stage.text for stage in self.steps})
@@ -266,15 +288,8 @@ class Kernel(Shown, shown_as="kernel"):
     @property
     def times(self) -> Mapping[str, float]:
         """Seconds that each step of the compilation took, and their sum as `total`."""
-        times = {stage.name: stage.seconds for stage in self.steps}
-        times["code"] = self._codegen_seconds
+        times = dict(self.compile_times.phases)
         return MappingProxyType({**times, "total": sum(times.values())})
-
-    @property
-    def compile_times(self) -> CompileTimes:
-        """A picture of `times`: a bar for each step and for the costliest passes."""
-        phases = tuple((name, seconds) for name, seconds in self.times.items() if name != "total")
-        return CompileTimes(phases, tuple(run for stage in self.steps for run in stage.passes))
 
     def as_text(self, stage: str = "llvm") -> str:
         """Return the module as text, at one stage of the lowering.
@@ -363,7 +378,8 @@ class Kernel(Shown, shown_as="kernel"):
             return self._asm[whole]
 
     def __repr__(self) -> str:
-        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self.steps)
+        ready = self.own.ready
+        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self.made_steps)
         times = self.times
         parts = " + ".join(f"{name} {1e3 * t:.1f}" for name, t in times.items() if name != "total")
         return "\n".join(
@@ -371,7 +387,8 @@ class Kernel(Shown, shown_as="kernel"):
                 f"kernel {self.signature}",
                 f"stages    {ops} ops",
                 f"compiled  in {1e3 * times['total']:.1f} ms{', kept' * self.is_kept}: {parts}",
-                f"code      for {self.target.name}, LLVM opt level {self.opt_level}",
+                f"code      for {self.target.name}"
+                + (", several threads" if ready is None else f", LLVM opt level {self.opt_level}"),
             ]
         )
 
@@ -418,43 +435,36 @@ class Kernel(Shown, shown_as="kernel"):
 
 def data_of(kernel: Kernel) -> Data:
     """Return a kernel as plain data, without its code, its stages and its shared work."""
-    data: Data = {
+    ready = kernel.own.ready
+    return {
         "signature": signature_data(kernel.signature),
         "entry": kernel.entry._asdict(),
-        "opt_level": kernel.opt_level,
-        "libraries": [str(library) for library in kernel.code.libraries],
-        "assertions": kernel.assertions,
         "open_ended": kernel.callee.open_ended,
-        "code_seconds": kernel.times["code"],
+        **({} if ready is None else whole_data(ready)),
     }
-    if kernel.explanation is not None:
-        data["explanation"] = explanation_data(kernel.explanation())
-    return data
 
 
 def kernel_of(
     data: Mapping[str, Any],
-    code: Code,
+    code: Code | None,
     stages: Sequence[Stage],
     target: Target,
     shared: SharedWork | None = None,
     *,
+    times: CompileTimes | None = None,
     is_kept: bool = False,
     recipe: Recipe | None = None,
 ) -> Kernel:
-    """Rebuild a kernel from the result of `data_of`."""
-    explanation = data.get("explanation")
+    """Rebuild a kernel from the result of `data_of`, and its code for one thread, if it has it."""
     return Kernel(
         signature_of(data["signature"]),
         entry_of(data["entry"]),
-        code,
+        None if code is None else whole_of(data, code, (), target),
         stages=stages,
-        assertions=data["assertions"],
+        times=times,
         open_ended=data["open_ended"],
-        codegen_seconds=data["code_seconds"],
         target=target,
         shared=shared,
-        explanation=None if explanation is None else lambda: explanation_of(explanation, target),
         is_kept=is_kept,
         recipe=recipe,
     )

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.executable.explanation import Explanation, Stage, decisions_data, decisions_of
-from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.executable.signature import (
     ArrayType,
     Entry,
@@ -95,17 +94,6 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
         tuple((name, text) for name, text in data["left"]),
         data["threads"],
     )
-
-
-def work_data(work: Work) -> tuple[Data, bytes]:
-    """Return work that threads can share, as plain data, and its module in bytecode."""
-    data = work._replace(libraries=tuple(map(str, work.libraries)))._asdict()
-    return data, data.pop("bytecode")
-
-
-def work_of(data: Mapping[str, Any], bytecode: bytes) -> Work:
-    """Rebuild work from the result of `work_data`."""
-    return Work(**{**data, "bytecode": bytecode, "libraries": tuple(data["libraries"])})
 
 
 def _type_data(type_: ValueType) -> Data:

@@ -114,9 +114,10 @@ def record_of(
             results are not made.
         spare: words for numbers, behind those of the frame.
     """
-    if callee.polls and not callee.open_ended:
-        return None
     shared = callee.shared and callee.shared.for_threads(threads.current())
+    code = shared or callee.own
+    if code.polls and not callee.open_ended:
+        return None
     template = callee.layout.template(spare)
     if shared:
         words = list(template.words)
@@ -132,19 +133,19 @@ def record_of(
         return None
     record = Record(
         world,
-        address_of_function((shared or callee).function),
+        address_of_function(code.function),
         template,
         known,
         results,
         built=built,
         makes=makes,
         takes=takes,
-        report=(shared or callee).failures.report,
+        report=code.failures.report,
         settings=(*settings, *(threads.settings() if callee.shared else ())),
         always_free=callee.open_ended or bool(shared),
         as_number=as_number or any(numbers),
         names=names,
-        keep=(callee, shared),
+        keep=(callee, code),
     )
     return None if record.is_too_large else record
 

@@ -32,6 +32,7 @@ from linalg_ext.errors import ArgumentError, caller_location, counted, warn
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.ir.context import new_context
+from linalg_ext.runtime import threads as thread_counts
 from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
@@ -233,7 +234,8 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             ArgumentError: as for a call.
         """
         call = self._parameters.call(arguments, named, specs=True)
-        return self._compiled_for(call).kernel.explain()
+        with thread_counts.using(1):  # the plans are those of one thread
+            return self._compiled_for(call).kernel.explain()
 
     def _compiled_for(
         self,

@@ -88,7 +88,7 @@ def test_a_kernel_and_its_code_go_when_nobody_holds_them() -> None:
     (record,) = records_of(kernel)
     ends: list[weakref.ref[Any]] = [
         weakref.ref(kernel),
-        weakref.ref(kernel.callee.code),
+        weakref.ref(kernel.code),
         weakref.ref(record),
     ]
     vars(kernel)["itself"] = kernel
@@ -168,7 +168,7 @@ def test_the_caller_is_made_when_calls_have_come_often(monkeypatch: pytest.Monke
 
 def test_the_caller_is_loaded_sooner_where_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "LOADING_PAYS", 3)
-    made = lx.compile(ADD).callee.code  # any code, in the place of what is kept
+    made = lx.compile(ADD).code  # any code, in the place of what is kept
     asked: list[str] = []
 
     def kept(name: str) -> Any:

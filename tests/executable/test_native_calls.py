@@ -262,7 +262,7 @@ def test_work_for_several_threads_goes_to_them(with_out: bool) -> None:
     codes = {record.words[1] for record in records_of(kernel)}
     shared = [kernel.shared.for_threads(count) for count in (2, 3)]
     assert codes == {
-        address_of_function(code.function) for code in (kernel.callee, *shared) if code is not None
+        address_of_function(code.function) for code in (kernel.own, *shared) if code is not None
     }
 
 

@@ -370,7 +370,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(count)
         return threads.context(count, slices)
 
-    monkeypatch.setattr("linalg_ext.executable.parallel_variant.context", counting)
+    monkeypatch.setattr("linalg_ext.executable.code_variants.context", counting)
     return counts
 
 
@@ -454,11 +454,16 @@ def test_slices_that_cannot_be_compiled_leave_the_code_for_one_thread(
     def fail(*_: Any, **__: Any) -> None:
         raise LoweringError("a fault")
 
-    kernel = lx.compile(LARGE)
-    monkeypatch.setattr("linalg_ext.compiler.slicing.lower_to_llvm", fail)
+    monkeypatch.setattr("linalg_ext.compiler.code_generation.slices_of", fail)
     argument = np.ones((2048, 1024), np.float32)
+    with threads.using(1):
+        kernel = lx.compile(LARGE)
     with pytest.warns(RuntimeWarning, match="runs on one thread"):
         np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)
+    np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)
+    with threads.using(2), pytest.warns(RuntimeWarning, match="runs on one thread"):
+        kernel = lx.compile(LARGE)
+    assert kernel.own.ready is not None
     np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)
 
 

@@ -4,8 +4,12 @@ An entry takes each buffer as a pointer, an offset, sizes and strides. These are
 for a model with a hundred parameters, and the entry uses only the pointers. Its C interface alone
 calls it, and gives it no others. LLVM may change the parameters of internal functions further.
 
+An attribute of an argument that LLVM does not know goes: the translation to LLVM IR warns of each,
+with the text of the whole function.
+
 before:
-    llvm.func @entry(%n: i64, %status: !llvm.ptr) attributes {linalg_ext.status} {
+    llvm.func @entry(%n: i64 {linalg_ext.parameter}, %status: !llvm.ptr)
+        attributes {linalg_ext.status} {
       llvm.call @part(%status) : (!llvm.ptr) -> ()
       llvm.return
     }
@@ -35,6 +39,7 @@ The entry keeps its name in the code, for those who read it: `no_inline`.
 from __future__ import annotations
 
 from itertools import compress
+from typing import Any
 
 from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
@@ -58,6 +63,12 @@ def make_functions_internal(module: ir.Operation) -> Report:
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks)
     }
     for name, function in functions.items():
+        if _ARGUMENTS in function.attributes:
+            attributes = ir.ArrayAttr(function.attributes[_ARGUMENTS])
+            known = ir.ArrayAttr.get(list(map(_known, attributes)))
+            if known != attributes:
+                report.changed["llvm.func"] += 1
+                function.attributes[_ARGUMENTS] = known
         is_entry = STATUS in function.attributes and f"{_INTERFACE}{name}" in functions
         if not is_entry and not _is_private(function):
             continue
@@ -67,6 +78,14 @@ def make_functions_internal(module: ir.Operation) -> Report:
             function.attributes["no_inline"] = ir.UnitAttr.get()
             _drop_unused(function, functions[f"{_INTERFACE}{name}"])
     return report
+
+
+def _known(attributes: ir.Attribute) -> ir.DictAttr:
+    """Return the attributes of an argument that LLVM knows."""
+    named: Any = ir.DictAttr(attributes)
+    return ir.DictAttr.get(
+        {known.name: known.attr for known in named if known.name.startswith("llvm.")}
+    )
 
 
 def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:

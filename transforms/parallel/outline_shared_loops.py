@@ -50,7 +50,7 @@ after:
 The word of the status holds, on entry, the address of the function that shares a loop: see
 `runtime/thread_pool.mlir`. A slice that fails returns its status, and the entry hands it on. Slices
 read the values from around the loop from memory that lasts as long as the entry; a scalar is in a
-buffer of its own there.
+buffer of its own there. Loops that are alike but for those values are one function.
 """
 
 from __future__ import annotations
@@ -89,32 +89,47 @@ def outline_shared_loops(module: ir.Operation) -> Report:
         return report
     start = entry.regions[0].blocks[0]
     with entry.location, ir.InsertionPoint.at_block_begin(start):
-        context, once = _take_context(start.arguments[len(start.arguments) - 1])
+        context, last = _take_context(start.arguments[len(start.arguments) - 1])
     report.matched["scf.forall"] = report.changed["scf.forall"] = len(loops)
-    stem = name_of(entry)
-    for number, loop in enumerate(loops):
+    stem = f"{name_of(entry)}_slices"
+    names: dict[str, str] = {}
+    for loop in loops:
         with loop.location:
-            _outline(loop, f"{stem}_slices_{number}", module, context, once)
+            last = _outline(loop, stem, names, module, context, last)
     return report
 
 
-def _take_context(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
+def _take_context(status: ir.Value) -> tuple[ir.Value, ir.Operation]:
     """Read the word that the entry gets in place of the status, and set the status to success.
 
-    The second result is the place after that, before all else of the entry.
+    The second result is the last op of that.
     """
     zero = index(0)
     context = memref.load(status, [zero])
     cleared = memref.StoreOp(_integer(0), status, [zero])
-    return context, ir.InsertionPoint.after(cleared)
+    return context, cleared.operation
 
 
 def _outline(
-    loop: ir.Operation, name: str, module: ir.Operation, context: ir.Value, once: ir.InsertionPoint
-) -> None:
+    loop: ir.Operation,
+    stem: str,
+    names: dict[str, str],
+    module: ir.Operation,
+    context: ir.Value,
+    last: ir.Operation,
+) -> ir.Operation:
+    """Outline a loop, its values handed over in memory; return the last op that allocates it.
+
+    Args:
+        loop, module: the loop, and the module of it.
+        stem: of the function's name.
+        names: of the functions that were made, by their texts.
+        context: of the call.
+        last: an op of the start of the entry that stays; the memory is allocated after it.
+    """
     outside = taken_from_outside(loop)
     buffers = [value for value in outside if not is_repeated(value)]
-    with once:  # a loop may stand in another
+    with ir.InsertionPoint.after(last):  # a loop may stand in another
         words = sum(map(_words, buffers))
         size, element = _integer(max(1, words)), ir.TypeAttr.get(_i64())
         values = llvm.AllocaOp(_pointer(), size, element, alignment=8).result
@@ -125,10 +140,8 @@ def _outline(
     with ir.InsertionPoint(loop):
         _hand_over(values, buffers, rooms)
         count = arith.index_cast(_i64(), _upper_bound(loop))
-        status = _call(name, context, values, count)
-        assert_good(status, "a slice failed")
     with ir.InsertionPoint(module.regions[0].blocks[0]):
-        function = func.FuncOp(name, ([_pointer(), _i64()], [_i64()]), visibility="private")
+        function = func.FuncOp(stem, ([_pointer(), _i64()], [_i64()]), visibility="private")
     function.operation.attributes[PART] = ir.UnitAttr.get()
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
@@ -143,7 +156,18 @@ def _outline(
     for inner in list(body.operations)[:-1]:
         replace_operands(inner.operation, inside)
         inner.operation.move_before(end.operation)
+    text = function.operation.get_asm(use_local_scope=True)
+    if text in names:
+        function.operation.erase()
+    else:
+        names[text] = f"{stem}_{len(names)}"
+        ir.SymbolTable.set_symbol_name(function.operation, names[text])
+    with ir.InsertionPoint(loop):
+        assert_good(_call(names[text], context, values, count), "a slice failed")
     loop.erase()
+    allocated = [values, *(room for room in rooms if room is not None)]
+    last_allocation: ir.Operation = producer(allocated[-1])
+    return last_allocation
 
 
 def _upper_bound(loop: ir.Operation) -> ir.Value:

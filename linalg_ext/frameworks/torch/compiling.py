@@ -28,6 +28,7 @@ from linalg_ext.frameworks.torch.compiled_graph import (
 from linalg_ext.frameworks.torch.graph_keys import key_of_graph
 from linalg_ext.frameworks.torch.graphs import Refused
 from linalg_ext.frameworks.torch.tensors import as_tensor, dtype_of
+from linalg_ext.runtime import threads
 from linalg_ext.utils.logs import logger
 
 if TYPE_CHECKING:
@@ -226,13 +227,14 @@ class PendingGraph:
         from linalg_ext.frameworks.torch.importing import refusal_of
 
         try:
-            return compile_copy(
-                module,
-                ENTRY,
-                self._options.of_compiler(self._dtypes),
-                trusted=True,
-                key=self.key,
-            )
+            with threads.using(self._options.threads or threads.current()):
+                return compile_copy(
+                    module,
+                    ENTRY,
+                    self._options.of_compiler(self._dtypes),
+                    trusted=True,
+                    key=self.key,
+                )
         except IRError as error:
             raise refusal_of(error, self._graph) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import linalg_ext as lx
 from examples import examples
 from linalg_ext.errors import ExecutionError
-from linalg_ext.executable import parallel_variant
+from linalg_ext.executable import code_variants
 from linalg_ext.module import Module
 from linalg_ext.transforms.parallel import _partition
 from linalg_ext.transforms.parallel import outline_shared_loops as file
@@ -20,7 +21,7 @@ from linalg_ext.transforms.parallel import outline_shared_loops as file
 def _every_loop_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
-    monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)
+    monkeypatch.setattr(code_variants, "LEAST_BYTES", 0)
 
 
 def test_a_loop_that_is_not_in_slices_stays() -> None:
@@ -118,3 +119,36 @@ def test_what_fails_in_a_slice_is_reported(threads: int) -> None:
         a[[3, 37]] = 100, -1
         with pytest.raises(ExecutionError, match="it is large"):
             kernel(a, np.empty_like(a), threads=threads)
+
+
+def test_loops_that_are_alike_are_one_function() -> None:
+    """Slices of layers that are alike were compiled once for each layer."""
+    loop = """
+      scf.forall (%slice) in (2) {{
+        %one = arith.constant {one} : f32
+        memref.store %one, %{buffer}[%slice] : memref<8xf32>
+      }} {{linalg_ext.slices = 2 : i64}}"""
+    cases = (("1.0", "a"), ("2.0", "a"), ("1.0", "b"))
+    loops = "".join(loop.format(one=one, buffer=buffer) for one, buffer in cases)
+    module = Module.parse(
+        "func.func @entry(%a: memref<8xf32>, %b: memref<8xf32>, %status: memref<1xi64>)"
+        f" attributes {{linalg_ext.status}} {{{loops} return }}",
+        trusted=True,
+    )
+    assert file.outline_shared_loops(module).changed["scf.forall"] == 3
+    text = str(module)
+    assert text.count("func.func private") == 2
+    assert re.findall(r"constant @entry_slices_(\d)", text) == ["0", "1", "0"]
+
+
+def test_layers_that_are_alike_give_what_they_gave() -> None:
+    w = np.random.default_rng(0).standard_normal((3, 40, 40)).astype(np.float32) / 6
+
+    def layers(x: Any, w: Any) -> Any:
+        for layer in w:
+            x = np.tanh(x @ layer)
+        return x
+
+    x = np.ones((64, 40), np.float32)
+    kernel = lx.jit(lambda x, u, v, w: layers(x, (u, v, w)))
+    np.testing.assert_allclose(kernel(x, *w, threads=2), layers(x, w), rtol=1e-4, atol=1e-5)

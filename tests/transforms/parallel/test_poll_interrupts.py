@@ -155,4 +155,4 @@ def test_known_calls_of_short_kernels_stay_native() -> None:
     short = lx.compile(
         "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
     )
-    assert not short.callee.polls
+    assert not short.callee.own.polls

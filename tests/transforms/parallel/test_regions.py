@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.executable import parallel_variant
+from linalg_ext.executable import code_variants
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
 from linalg_ext.transforms.parallel import _partition
@@ -25,7 +25,7 @@ def worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "wait", lambda: 0.0)
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
-    monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)
+    monkeypatch.setattr(code_variants, "LEAST_BYTES", 0)
 
 
 def array(*shape: int) -> Array:
@@ -134,15 +134,13 @@ def test_small_calls_of_open_sizes_use_one_thread(monkeypatch: pytest.MonkeyPatc
     """They would wait for code that they do not need to be compiled."""
     kernel = lx.jit(lambda x: x @ x, dynamic=True).lower(array(64, 64)).compile().kernel
     asked: list[int] = []
-    made = parallel_variant.SharedWork.for_threads
+    made = code_variants.SharedWork.for_threads
 
-    def for_threads(
-        self: parallel_variant.SharedWork, threads: int
-    ) -> parallel_variant.Shared | None:
+    def for_threads(self: code_variants.SharedWork, threads: int) -> code_variants.Shared | None:
         asked.append(threads)
         return made(self, threads)
 
-    monkeypatch.setattr(parallel_variant.SharedWork, "for_threads", for_threads)
+    monkeypatch.setattr(code_variants.SharedWork, "for_threads", for_threads)
     for size, expected in ((50, []), (512, [2])):
         x = array(size, size)
         np.testing.assert_array_equal(kernel(x, threads=2), x @ x)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.executable import parallel_variant
+from linalg_ext.executable import code_variants
 from linalg_ext.module import Module
 from linalg_ext.transforms.parallel import _partition
 
@@ -17,7 +17,7 @@ from linalg_ext.transforms.parallel import _partition
 def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
-    monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)
+    monkeypatch.setattr(code_variants, "LEAST_BYTES", 0)
 
 
 RECURRENCE = """

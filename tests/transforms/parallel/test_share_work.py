@@ -10,8 +10,8 @@ import pytest
 
 import linalg_ext as lx
 from examples import check_documented, examples_of
-from linalg_ext.compiler import slicing
-from linalg_ext.executable import parallel_variant
+from linalg_ext.compiler import code_generation
+from linalg_ext.executable import code_variants
 from linalg_ext.module import Module
 from linalg_ext.transforms.parallel import _partition
 from linalg_ext.transforms.parallel import share_work as file
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Any, tuple[Array, ...]]] = {
 def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
-    monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)
+    monkeypatch.setattr(code_variants, "LEAST_BYTES", 0)
 
 
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,10 +104,12 @@ def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch
     texts: list[str] = []
 
     def lower(module: Any, **keywords: Any) -> Any:
-        return lower_to_llvm(module, on_stage=lambda _, stage: texts.append(str(stage)), **keywords)
+        keywords["on_stage"] = lambda _, stage: texts.append(str(stage))
+        return lower_to_llvm(module, **keywords)
 
-    kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
-    monkeypatch.setattr(slicing, "lower_to_llvm", lower)
+    with lx.threads(1):
+        kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
+    monkeypatch.setattr(code_generation, "lower_to_llvm", lower)
     assert kernel.direct is not None
     assert kernel.direct.callee.shared is not None
     assert kernel.direct.callee.shared.for_threads(2) is not None
