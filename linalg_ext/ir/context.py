@@ -34,7 +34,7 @@ def new_context(
     with compiling():
         context = ir.Context(load_on_create_dialects=dialects)
         context.enable_multithreading(False)
-    context.allow_unregistered_dialects = False
+    context.allow_unregistered_dialects = allow_unregistered
     # Loading one Python-defined dialect from two threads at once crashes: it keeps its state on
     # the class.
     with _lock:

@@ -34,7 +34,11 @@ def attention(
         # A row that is masked whole has zeros, not NaN.
         sees_none = (scores == -math.inf).all(-1, keepdim=True)
         weights = torch().where(sees_none, 0.0, weights)
-    return weights.to(value.dtype) @ value
+    result = weights.to(value.dtype) @ value
+    if result.ndim != 4 or query.shape[-1] != value.shape[-1]:
+        return result
+    # PyTorch's own kernel leaves the heads of a row side by side, and models take views of that.
+    return result.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def flash_attention(

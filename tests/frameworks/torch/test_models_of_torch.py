@@ -68,3 +68,15 @@ def test_layers_that_share_a_mask_are_attention_each() -> None:
     assert str(net.kernels[0].explain()).count("attention") >= 1
     loops = net.kernels[0].as_text("loops")
     assert "math.exp" not in loops.partition("linalg_ext_attention")[0]
+
+
+def test_what_views_the_result_of_attention() -> None:
+    """PyTorch's kernel leaves the heads of a row side by side."""
+
+    def viewed(x: Any) -> Any:
+        heads = x.view(2, 17, 4, 16).transpose(1, 2)
+        result = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads)
+        return result.permute(0, 2, 1, 3).view(2, 17, 64)
+
+    x = torch.randn(2, 17, 64)
+    torch.testing.assert_close(lx.from_torch(viewed, (x,))(x), viewed(x))

@@ -3,6 +3,7 @@
     PYTHONPATH=tests/support python -m torch_nets                      # some ten minutes a way
     PYTHONPATH=tests/support python -m torch_nets --way text GPT LSTM  # those of these names
     PYTHONPATH=tests/support python -m torch_nets --kernel-bench DIR   # those of a checkout of it
+    PYTHONPATH=tests/support python -m torch_nets --transformers       # those of that package
 
 Times are those of a processor: the whole of what a user waits for, compilation and calls.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from torch_nets import kernel_bench
+from torch_nets import kernel_bench, transformers_models
 from torch_nets.subject import Subject
 from torch_nets.ways import FAILED, REFUSED, RIGHT, WAYS, WRONG, outcome
 
@@ -34,12 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--kernel-bench", type=Path, metavar="DIR", help="a checkout of KernelBench"
     )
+    parser.add_argument("--transformers", action="store_true", help="half an hour")
     given = parser.parse_args(arguments)
     torch.manual_seed(0)
     counts: Counter[str] = Counter()
-    for subject in (
-        _own() if given.kernel_bench is None else kernel_bench.subjects(given.kernel_bench)
-    ):
+    subjects = _own()
+    if given.transformers:
+        subjects = transformers_models.subjects(given.names)
+    elif given.kernel_bench is not None:
+        subjects = kernel_bench.subjects(given.kernel_bench)
+    for subject in subjects:
         if given.names and not any(name in subject.name for name in given.names):
             continue
         start = time.process_time()
