@@ -58,6 +58,34 @@ def imported(module: Any) -> Module:
         Refused: an op of it cannot be lowered.
     """
     _refuse_wrong_results(module.graph)
+    try:
+        lowered = _lowered(module)
+    except Refused as refused:
+        if refused.node is None:
+            refused.node = _first_refused(module)
+        raise
+    return _packed(lowered, graphs.parameters(module.graph))
+
+
+def _first_refused(module: Any) -> str | None:
+    """Return the node that keeps a graph from being lowered, where no message names it.
+
+    It is the last of the shortest beginning of the graph that is refused.
+    """
+    nodes = [node for node in graphs.calls(module.graph) if graphs.tensors_of(node.meta.get("val"))]
+    lowered, refused = 0, len(nodes)
+    while refused - lowered > 1:
+        middle = (lowered + refused) // 2
+        try:
+            _lowered(graphs.with_results(module, nodes[:middle]))
+        except Refused:
+            refused = middle
+        else:
+            lowered = middle
+    return nodes[refused - 1].name if nodes else None
+
+
+def _lowered(module: Any) -> Module:
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
     write_traced(raw.ir, _own_op)
@@ -70,8 +98,7 @@ def imported(module: Any) -> Module:
     if isinstance(result, parser_process.Refusal):
         diagnostics = result.diagnostics
         raise Refused(node_of(diagnostics, names), _reason(diagnostics), _notes(diagnostics))
-    lowered = Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
-    return _packed(lowered, graphs.parameters(module.graph))
+    return Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
 
 
 def _packed(module: Module, parameters: Sequence[int]) -> Module:

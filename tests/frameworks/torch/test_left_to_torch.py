@@ -127,3 +127,15 @@ def test_ops_with_effects_keep_their_order(capfd: pytest.CaptureFixture[str]) ->
     capfd.readouterr()
     torch.testing.assert_close(net(matrix), 2 * torch.linalg.inv(matrix + 1))
     assert capfd.readouterr().out == "before\nafter\n"
+
+
+def test_an_op_that_no_message_of_torch_mlir_names() -> None:
+    def repeated(x: Any) -> Any:
+        return x.sin().repeat(0, 2), x.cos()  # torch-mlir's passes die of it
+
+    x = torch.rand(5, 2)
+    with pytest.raises(ModelError, match=r"aten\.repeat of the model(.|\n)*repeat\(0, 2\)"):
+        lx.from_torch(repeated, (x,))
+    net = lx.from_torch(repeated, (x,), allow_fallback=True)
+    assert [each.op for each in net.report.left] == ["aten.repeat"]
+    torch.testing.assert_close(net(x), repeated(x))
