@@ -39,6 +39,7 @@ from linalg_ext.settings import Options
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
+    from linalg_ext.runtime.callbacks import Callback
 
 _HINTS = {
     "TracerBoolConversionError": "choose by jnp.where or jax.lax.cond: values are not known yet",
@@ -144,10 +145,11 @@ class JaxFunction:
         self._refuse_keys(self._inputs, "takes")
         self._refuse_keys(outputs, "gives")
         text = stablehlo(lowering)
+        callbacks: list[Callback] = []
         self.kernel: Kernel = kernel_of(
             "StableHLO of JAX",
             text,
-            lambda: lowered(text, name),
+            lambda: lowered(text, name, callbacks),
             lambda error: _refusal(name, error, error.hint),
             CompilerOptions(
                 checked=Options.current().checked if checked is None else checked,
@@ -155,6 +157,7 @@ class JaxFunction:
                 result_dtypes=[np.dtype(output.dtype) for output in outputs],
             ),
         )
+        self.kernel.callbacks = tuple(callbacks)
         self._count = len(outputs)
 
     @cached_property
@@ -239,6 +242,9 @@ def _name(path: str) -> str:
     return "argument " + rest.replace("[", "", 1).replace("]", "", 1)
 
 
+_CONFIGURATION = "mhlo.backend_config"
+"""The attribute of a call of JAX's runtime that holds the numbers for the called function."""
+
 _PIPELINE = (
     "builtin.module(func.func(stablehlo-legalize-composite-to-call),"
     "func.func(stablehlo-legalize-deprecated-ops,chlo-legalize-to-stablehlo,"
@@ -261,21 +267,27 @@ def stablehlo(lowering: Any) -> str:
     return text
 
 
-def lowered(text: str, name: str) -> Module:
+def lowered(text: str, name: str, callbacks: list[Callback]) -> Module:
     """Return StableHLO as linalg on tensors: the function `main`.
 
     Args:
         text: as `stablehlo` returns it.
         name: of the function, for errors.
+        callbacks: gets the functions of Python that the code calls; the kernel keeps them alive.
 
     Raises:
         ModelError: an op of it cannot be lowered; names the op and the line of the program.
     """
     # A function from the disk cache does without MLIR, which this import loads.
+    from linalg_ext.frameworks.jax_calls import write_calls
     from linalg_ext.module import Module
+    from linalg_ext.transforms.legalization.legalize_exported import legalize_exported
 
     try:
-        return Module.parse(text, trusted=True, filename=name)
+        module = Module.parse(text, trusted=True, legalize=False, filename=name)
+        callbacks += write_calls(module.ir, _CONFIGURATION)
+        legalize_exported(module, trusted=True)
+        return module
     except IRError as error:
         notes = [str(line).splitlines()[0][:200] for line in error.diagnostics[:1]]
         hint = error.hint or "write that line with other functions"
@@ -305,8 +317,9 @@ def _forget_devices(root: Any, go_on: Any) -> None:
     meshes = []
 
     def visit(op: Any) -> Any:
-        for name in [name for name in op.attributes if str(name).startswith(("mhlo.", "sdy."))]:
-            del op.attributes[name]
+        for name in map(str, list(op.attributes)):
+            if name.startswith(("mhlo.", "sdy.")) and name != _CONFIGURATION:
+                del op.attributes[name]
         if op.name == "sdy.mesh":
             meshes.append(op)
         return go_on

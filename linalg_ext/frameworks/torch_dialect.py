@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, tensor
+from linalg_ext.frameworks import traced_ops
 from linalg_ext.structured.maps import collapsed_tensor
 from linalg_ext.structured.operands import producer
-from linalg_ext.tracing.jit_function import jit
-from linalg_ext.tracing.values.sizes import Dim
-from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 
@@ -40,67 +38,15 @@ def write_traced(
 
     Args:
         module: in torch's dialect.
-        function_of: returns a name and a function of arrays for a `torch.operator`; None for ops
-            that stay. Ops of one name compute the same.
+        function_of: as of `traced_ops.write_traced`, for a `torch.operator`.
     """
-    known: dict[tuple[str, ir.FunctionType], str] = {}
-    for op in operations(module.operation, {"torch.operator"}):
-        if (traced := function_of(op)) is None:
-            continue
-        name, function = traced
-        operands, results = list(op.operands), [result.type for result in op.results]
-        with op.location, ir.InsertionPoint(op):
-            type_ = ir.FunctionType.get([value.type for value in operands], results)
-            key = name, type_
-            if key not in known:
-                known[key] = f"linalg_ext.traced.{len(known)}"
-                _write_function(module, known[key], function, type_)
-            replace_op(op, *func.CallOp(results, known[key], operands).results)
+    traced_ops.write_traced(module, {"torch.operator"}, function_of, own_type, _across)
 
 
-def _write_function(
-    module: ir.Module, symbol: str, function: Callable[..., Any], type_: ir.FunctionType
-) -> None:
-    """Add a function of tensors of torch's that computes on MLIR's own."""
-    lowered = jit(function).lower(*_specs(list(map(own_type, type_.inputs))))
-    written = ir.Module.parse(lowered.module.bytecode(), module.context)
-    (traced,) = written.body.operations
-    with ir.InsertionPoint(module.body):
-        outer = func.FuncOp(symbol, type_, visibility="private")
-    block = outer.add_entry_block()
-    body = traced.regions[0].blocks[0]
-    with ir.InsertionPoint(block):
-        for inner, argument in zip(body.arguments, block.arguments, strict=True):
-            inner.replace_all_uses_with(
-                converted("torch_c.to_builtin_tensor", inner.type, argument)
-            )
-        end = func.ReturnOp([])
-    *ops, returned = list(body.operations)
-    for op in ops:
-        op.operation.move_before(end.operation)
-    with ir.InsertionPoint(end):
-        results = zip(type_.results, returned.operands, strict=True)
-        func.ReturnOp([converted("torch_c.from_builtin_tensor", *pair) for pair in results])
-    end.operation.erase()
-
-
-def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
-    """Return the specs of the arguments of a recurrent layer.
-
-    The number of steps may be open in arguments of rank 3, the batch size in all.
-    """
-    steps, batch = Dim("steps"), Dim("batch")
-    names = {3: (steps, batch), 2: (batch,), 1: (batch,)}
-    return [
-        ShapeDtype(
-            tuple(
-                names[type_.rank][axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-                for axis in range(type_.rank)
-            ),
-            str(type_.element_type),
-        )
-        for type_ in types
-    ]
+def _across(type_: ir.Type, value: ir.Value) -> ir.Value:
+    """Return a tensor of torch's as one of MLIR's own, or the other way round."""
+    is_own = isinstance(type_, ir.RankedTensorType)
+    return converted(f"torch_c.{'to' if is_own else 'from'}_builtin_tensor", type_, value)
 
 
 def own_type(type_: ir.Type) -> ir.RankedTensorType:

@@ -83,6 +83,7 @@ class Lowered:
         call: the arguments that it was traced for.
         results: how its results are contained.
         dtypes: theirs.
+        callbacks: functions of Python that its code calls; its kernel keeps them alive.
     """
 
     def __init__(self, recording: Recording, compile: Compile) -> None:
@@ -93,6 +94,7 @@ class Lowered:
         self.call = recording.call
         self.results = recording.results
         self.dtypes = recording.dtypes
+        self.callbacks = recording.callbacks
 
     def as_text(self) -> str:
         """Return the module as MLIR text."""

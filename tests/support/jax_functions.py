@@ -26,6 +26,8 @@ n = _rng.integers(-9, 9, (4, 6)).astype(np.int32)
 u = n.astype(np.uint8)
 image, kernel = _normal(2, 3, 8, 8), _normal(4, 3, 3, 3)
 last, grouped = _normal(2, 5, 5, 3), _normal(6, 1, 3, 3)
+square = _normal(4, 4) + 2 * np.eye(4, dtype=np.float32)
+positive = square @ square.T
 
 Family = tuple[tuple[Any, ...], dict[str, Callable[..., Any]]]
 
@@ -168,6 +170,43 @@ FAMILIES: dict[str, Family] = {
             "repeat": lambda x, y, i: jnp.tile(jnp.repeat(x, 2, 1), (2, 1)),
             "one hot": lambda x, y, i: nn.one_hot(i, 5),
             "trace": lambda x, y, i: jnp.trace(x),
+        },
+    ),
+    "spectra": (
+        (x, y),
+        {
+            "complex": lambda x, y: jnp.fft.fft(lax.complex(x, y)),
+            "real, and back": lambda x, y: (jnp.fft.rfft(x), jnp.fft.irfft(lax.complex(x, y))),
+            "backwards": lambda x, y: jnp.fft.ifft(lax.complex(x, y), n=5, axis=0, norm="ortho"),
+            "axes": lambda x, y: (jnp.fft.fft2(x), jnp.fft.irfftn(lax.complex(x, y), (3, 7))),
+            "gradient": lambda x, y: jax.grad(lambda x: jnp.abs(jnp.fft.rfft(x)).sum())(x),
+        },
+    ),
+    "decompositions": (
+        (positive, square),
+        {
+            "cholesky": lambda p, s: jnp.linalg.cholesky(p),
+            "not positive": lambda p, s: jnp.linalg.cholesky(-p),
+            "solve": lambda p, s: jnp.linalg.solve(s, p[:, 0]),
+            "inverse": lambda p, s: (jnp.linalg.inv(s), jnp.linalg.slogdet(s)),
+            "qr": lambda p, s: jnp.linalg.qr(s[:, :3]),
+            "eigh": lambda p, s: jnp.linalg.eigvalsh(p),
+            "eig": lambda p, s: jnp.linalg.eigvals(s),
+            "svd": lambda p, s: jnp.linalg.svd(s[:3], full_matrices=False),
+            "batches": lambda p, s: jax.vmap(jnp.linalg.solve)(
+                jnp.stack([p, s]), jnp.stack([s, p])
+            ),
+            "complex": lambda p, s: jnp.linalg.inv(lax.complex(s, p)),
+            "triangles": lambda p, s: [
+                jax.scipy.linalg.solve_triangular(p, s, lower=lower, trans=trans)
+                for lower in (False, True)
+                for trans in (0, 1)
+            ],
+            "gradient": lambda p, s: jax.grad(lambda s: jnp.linalg.inv(s).sum())(s),
+            "exponential": lambda p, s: jax.scipy.linalg.expm(s),
+            "in a loop": lambda p, s: lax.fori_loop(
+                0, 3, lambda _, m: jnp.linalg.inv(m) + jnp.eye(4), p
+            ),
         },
     ),
     "random": (

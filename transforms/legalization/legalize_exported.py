@@ -59,8 +59,8 @@ _HINTS: Mapping[str, str] = MappingProxyType(
     {
         "stablehlo.custom_call": "the call is to the exporter's runtime: compute it with "
         "other functions, or outside of the compiled function",
-        "stablehlo.fft": "transform outside of the compiled function, or by a product with the "
-        "matrix of the transform",
+        "stablehlo.fft": "compile the function of JAX by lx.from_jax, which calls NumPy's "
+        "transforms; or transform outside of the compiled function",
     }
 )
 """The hint for an op of an exporter's dialect that has no lowering to linalg."""

@@ -39,3 +39,15 @@ def test_a_function_is_found_by_all_that_jax_lowers_it_to(made: list[Any]) -> No
     lx.from_jax(_scaled(2.0), X[:1])
     lx.from_jax(_scaled(2.0), X, checked=False)
     assert len(made) == 5
+
+
+@pytest.mark.parametrize("name", ["fft.fft", "linalg.inv"])
+def test_what_calls_python_is_not_kept(name: str, made: list[Any], tmp_path: Path) -> None:
+    module, function = name.split(".")
+    of_jax, of_numpy = (getattr(getattr(each, module), function) for each in (jax.numpy, np))
+    x = np.eye(3, dtype=np.float32) * 2
+    for count in (1, 2):
+        compiled = lx.from_jax(of_jax, x)
+        np.testing.assert_allclose(compiled(x), of_numpy(x), rtol=1e-6)
+        assert len(made) == count
+    assert not list(tmp_path.rglob("record.jsonl"))
