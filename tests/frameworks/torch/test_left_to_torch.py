@@ -134,7 +134,7 @@ def test_an_op_that_no_message_of_torch_mlir_names() -> None:
         return x.sin().repeat(0, 2), x.cos()  # torch-mlir's passes die of it
 
     x = torch.rand(5, 2)
-    with pytest.raises(ModelError, match=r"aten\.repeat of the model(.|\n)*repeat\(0, 2\)"):
+    with pytest.raises(errors.ModelError, match=r"aten\.repeat of the model(.|\n)*repeat\(0, 2\)"):
         lx.from_torch(repeated, (x,))
     net = lx.from_torch(repeated, (x,), allow_fallback=True)
     assert [each.op for each in net.report.left] == ["aten.repeat"]
