@@ -109,6 +109,19 @@ def with_results(module: Any, nodes: Sequence[Any]) -> Any:
     return fx.GraphModule(module, graph)
 
 
+def beginning(module: Any, nodes: Sequence[Any]) -> Any:
+    """Return a graph module of another one's graph up to the last of these nodes, its results."""
+    fx = torch().fx
+    graph = fx.Graph()
+    copies: dict[Any, Any] = {}
+    for node in module.graph.nodes:
+        copies[node] = graph.node_copy(node, copies.__getitem__)
+        if node is nodes[-1]:
+            break
+    graph.output(tuple(copies[node] for node in nodes))
+    return fx.GraphModule(module, graph)
+
+
 class Refused(Exception):
     """A graph cannot be compiled.
 

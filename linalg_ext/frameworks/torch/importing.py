@@ -72,12 +72,13 @@ def _first_refused(module: Any) -> str | None:
 
     It is the last of the shortest beginning of the graph that is refused.
     """
-    nodes = [node for node in graphs.calls(module.graph) if graphs.tensors_of(node.meta.get("val"))]
+    calls = graphs.calls(module.graph)
+    nodes = [node for node in calls if isinstance(node.meta.get("val"), torch().Tensor)]
     lowered, refused = 0, len(nodes)
     while refused - lowered > 1:
         middle = (lowered + refused) // 2
         try:
-            _lowered(graphs.with_results(module, nodes[:middle]))
+            _lowered(graphs.beginning(module, nodes[:middle]))
         except Refused:
             refused = middle
         else:

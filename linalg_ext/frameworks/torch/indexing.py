@@ -108,9 +108,10 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Any) ->
     """Return new memory whose axes are in another order; torch-mlir knows row-major order alone."""
     if not all(isinstance(number, int) for number in (*size, *stride)):
         return NotImplemented
-    order = sorted(range(len(size)), key=lambda axis: -stride[axis])
-    if order == list(range(len(size))):
+    row_major = tuple(math.prod(max(n, 1) for n in size[axis + 1 :]) for axis in range(len(size)))
+    if tuple(stride) == row_major:
         return NotImplemented
+    order = sorted(range(len(size)), key=lambda axis: -stride[axis])
     return (
         torch()
         .empty([size[axis] for axis in order], **options)
