@@ -48,14 +48,16 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     """
     if not options.packed:
         graphs.mark_parameters(graph_module.graph, ())
+    nodes = graphs.calls(graph_module.graph)
+    drawn = {node.name: _DRAWN for node in nodes if graphs.draws(node)}
+    if drawn:
+        return _in_pieces(graph_module, options, drawn)
     try:
         pending = PendingGraph(graph_module, options)
         piece = pending.compiled()
     except Refused as refused:
-        if not options.allow_fallback:
-            raise _error(refused, graph_module.graph) from refused
-        return _in_pieces(graph_module, options, refused)
-    count = len(graphs.calls(graph_module.graph))
+        return _in_pieces(graph_module, options, {}, refused)
+    count = len(nodes)
     return CompiledGraph(piece, (piece,), Report(count, count, int(piece.kernel is not None)))
 
 
@@ -70,19 +72,38 @@ def _error(refused: Refused, graph: Any) -> ModelError:
     )
 
 
-def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledGraph:
-    """Compile a graph, with ops that cannot be compiled left to PyTorch."""
+_DRAWN = "PyTorch draws its random numbers, by torch.manual_seed"
+
+
+def _in_pieces(
+    graph_module: Any, options: Options, drawn: Mapping[str, str], refused: Refused | None = None
+) -> CompiledGraph:
+    """Compile a graph around the nodes that draw, and those that cannot be compiled.
+
+    Args:
+        graph_module: the graph.
+        options: of the compilation.
+        drawn: the nodes that draw, each with the reason why PyTorch runs it.
+        refused: the error of the graph as a whole, if it is known.
+
+    Raises:
+        ModelError: an op cannot be compiled, and must not be left to PyTorch.
+    """
     graphs.mark_parameters(graph_module.graph, ())
     nodes = graphs.calls(graph_module.graph)
-    left: dict[str, str] = {}
-    refused: Refused | None = first
-    while refused is not None:
-        refusals = _refused_alike(nodes, refused, left)
-        if not refusals:
-            # The node at fault is unknown, so PyTorch runs all nodes.
-            refusals = {node.name: refused.reason for node in nodes if node.name not in left}
-        left |= refusals
+    left = dict(drawn)
+    while True:
+        if refused is not None:
+            if not options.allow_fallback:
+                raise _error(refused, graph_module.graph) from refused
+            refusals = _refused_alike(nodes, refused, left)
+            if not refusals:
+                # The node at fault is unknown, so PyTorch runs all nodes.
+                refusals = {node.name: refused.reason for node in nodes if node.name not in left}
+            left |= refusals
         cut_graph, parts, refused = _cut(graph_module, left, options)
+        if refused is None:
+            break
     inside = {node.name for part, _ in parts for node in graphs.calls(part.graph)}
     compiled = [node for node in nodes if node.name in inside]
     report = Report(len(nodes), len(compiled), len(parts), _grouped(nodes, left))

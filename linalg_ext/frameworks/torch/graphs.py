@@ -48,6 +48,11 @@ def calls(graph: Any) -> list[Any]:
     return [node for node in graph.nodes if node.op == "call_function"]
 
 
+def draws(node: Any) -> bool:
+    """Return whether a node draws random numbers from a generator of PyTorch's."""
+    return torch().Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
 def op_of(node: Any) -> str:
     """Return PyTorch's name of the op of a node: `aten.median.dim`."""
     target = node.target

@@ -212,15 +212,8 @@ def _naming(base: Any, last: list[Any]) -> Any:
 
 def _refuse_wrong_results(graph: Any) -> None:
     """Refuse nodes that torch-mlir would compute differently from PyTorch."""
-    seeded = torch().Tag.nondeterministic_seeded
     unsigned = {getattr(torch(), f"uint{bits}", None) for bits in (8, 16, 32, 64)}
     for node in graphs.calls(graph):
-        if seeded in getattr(node.target, "tags", ()):
-            raise Refused(
-                node.name,
-                "the random numbers would not be those of torch.manual_seed; dropout is off "
-                "after model.eval()",
-            )
         if _base(graphs.op_of(node)) in _SIGN_AGNOSTIC or graphs.is_free(node):
             continue
         values = [tensor.meta.get("val") for tensor in node.all_input_nodes]

@@ -49,7 +49,8 @@ def from_torch(
         net = lx.from_torch(model.eval(), (x,), dynamic_shapes=({0: batch},))
 
     It is for inference: no gradient flows through it. A model in training mode updates its buffers
-    as it does in PyTorch. To train, use `torch.compile(model, backend="linalg_ext")`.
+    as it does in PyTorch, and PyTorch draws its random numbers, in the same order: dropouts are the
+    same after `torch.manual_seed`. To train, use `torch.compile(model, backend="linalg_ext")`.
 
     Args:
         model: a module, a function of tensors, or the result of `torch.export.export`.

@@ -92,13 +92,23 @@ def test_branches_are_left() -> None:
 
 def test_random_numbers_are_pytorchs() -> None:
     dropout = torch.nn.Dropout().train()
-    with pytest.raises(errors.ModelError, match=r"of the model.*manual_seed.*model.eval\(\)"):
-        lx.from_torch(dropout, (X,))
-    net = lx.from_torch(lambda x: dropout(x * 2), (X,), allow_fallback=True)
-    torch.manual_seed(3)
-    expected = dropout(X * 2)
-    torch.manual_seed(3)
-    torch.testing.assert_close(net(X), expected)
+
+    def noisy(x: Any) -> Any:
+        first = dropout(x * 2) + torch.rand(3)
+        second = torch.nn.functional.dropout(first.exp(), 0.3) - torch.randn_like(x)
+        return second @ second.T + torch.bernoulli(torch.full((4, 4), 0.3)), torch.rand(2)
+
+    x = torch.linspace(-1, 1, 12).reshape(4, 3)
+    for function in (dropout, noisy):
+        net = lx.from_torch(function, (x,))
+        assert {left.reason for left in net.report.left} == {
+            "PyTorch draws its random numbers, by torch.manual_seed"
+        }
+        for seed in (3, 4):
+            torch.manual_seed(seed)
+            expected = function(x)
+            torch.manual_seed(seed)
+            torch.testing.assert_close(net(x), expected)
 
 
 def _inverse(x: Any) -> Any:
