@@ -7,7 +7,6 @@ PASSES = (
     "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
-    "linalg-ext-reuse-concatenations",
     "linalg-generalize-named-ops",
     "linalg-ext-spread-transposed-convolutions",
     "linalg-ext-linearize-sums",

@@ -38,6 +38,7 @@ from linalg_ext.runtime import parser_process
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
+from linalg_ext.transforms.fusion.reuse_concatenations import NAME as REUSE_CONCATENATIONS
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
@@ -105,10 +106,13 @@ def _lowered(module: Any) -> Module:
 def _packed(module: Module, parameters: Sequence[int]) -> Module:
     """Pack the parameters of a module for products and convolutions, if that is faster.
 
+    Concatenations read earlier ones, of which dense networks have one for each layer.
+
     Args:
         module: the function `main`.
         parameters: the numbers of the arguments that are the same for many calls.
     """
+    module.run(REUSE_CONCATENATIONS)
     if in_force():
         return module  # libraries take unpacked parameters
     with module.context:
