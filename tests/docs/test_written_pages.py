@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,17 @@ def test_there_are_pages() -> None:
     assert {"index", "write_a_rewrite", "ship_a_kernel"} <= {path.stem for path in PAGES}
 
 
+@pytest.fixture
+def levels() -> Iterator[None]:
+    """What a page logs is not logged by the tests behind it."""
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    before = [(logger, logger.level) for logger in loggers if logger.name.startswith("linalg_ext")]
+    yield
+    for logger, level in before:
+        logger.setLevel(level)
+
+
+@pytest.mark.usefixtures("levels")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_the_python_of_a_page_runs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
