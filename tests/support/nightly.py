@@ -2,11 +2,12 @@
 
     PYTHONPATH=tests/support python -m nightly                        # all jobs, one after another
     PYTHONPATH=tests/support python -m nightly --shard 2/3            # every third of them
-    PYTHONPATH=tests/support python -m nightly --account night.json fuzz stress
+    PYTHONPATH=tests/support python -m nightly --account night.json fuzz types
 
 Each job is a command, and its exit status says whether it passed. A job that takes a sample takes
 another one each day: its seed is the number of the day. The account keeps the last outcome of each
-job, with its commit and day: shards and single jobs can share one.
+job, with its commit and day: shards and single jobs can share one. `nightly_account.json` beside
+this file has the last outcomes of those that ran at length on one machine.
 """
 
 from __future__ import annotations
