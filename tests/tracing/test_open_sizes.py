@@ -422,3 +422,16 @@ def test_bounds_of_open_sizes_answer_comparisons() -> None:
     assert 2 * N != 3
     with pytest.raises(TraceError, match="whether n > 0"):
         assert N > 0
+
+
+def test_all_of_an_array_of_open_size_is_written_by_its_own_elements() -> None:
+    def same(x: Any) -> Any:
+        order = np.argsort(x, kind="stable")
+        order[()] += 0
+        order[:] = order[:] * 2
+        return order
+
+    jitted = lx.jit(same, dynamic=True)
+    for count in (17, 2, 5):
+        x = np.arange(count, dtype=np.int8)[::-1].copy()
+        np.testing.assert_array_equal(jitted(x), same(x))
