@@ -103,27 +103,22 @@ def tensors_of(value: Any) -> list[Any]:
 
 
 def with_results(module: Any, nodes: Sequence[Any]) -> Any:
-    """Return a graph module whose results are these nodes of another one's graph."""
+    """Return a graph module whose results are these nodes of another one's graph.
+
+    The graph ends with the last of them: nodes behind it are left out.
+    """
     fx = torch().fx
     graph = fx.Graph()
     copies: dict[Any, Any] = {}
-    graph.graph_copy(module.graph, copies)
+    missing = set(nodes)
+    for node in module.graph.nodes:
+        copies[node] = graph.node_copy(node, copies.__getitem__)
+        missing.discard(node)
+        if not missing:
+            break
     graph.output(tuple(copies[node] for node in nodes))
     # The graph has only ops without effects.
     graph.eliminate_dead_code()
-    return fx.GraphModule(module, graph)
-
-
-def beginning(module: Any, nodes: Sequence[Any]) -> Any:
-    """Return a graph module of another one's graph up to the last of these nodes, its results."""
-    fx = torch().fx
-    graph = fx.Graph()
-    copies: dict[Any, Any] = {}
-    for node in module.graph.nodes:
-        copies[node] = graph.node_copy(node, copies.__getitem__)
-        if node is nodes[-1]:
-            break
-    graph.output(tuple(copies[node] for node in nodes))
     return fx.GraphModule(module, graph)
 
 

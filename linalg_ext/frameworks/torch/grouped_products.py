@@ -16,6 +16,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.frameworks.requirements import torch
+from linalg_ext.frameworks.torch.recurrent import define_op
+
+ROWS, SUMS = "grouped_rows", "grouped_sums"
+"""The names of the ops: a matrix for each group of rows, and a sum for each group of the depth."""
 
 _TILE = 32
 """Rows that are multiplied at a time. A group ends anywhere in its last tile."""
@@ -47,11 +51,11 @@ def grouped_mm(x: Any, y: Any, offs: Any = None, bias: Any = None, out_dtype: An
     if x.ndim == y.ndim == 3:
         result = torch().bmm(x, y)
     elif x.ndim == 2 and y.ndim == 3:
-        result = _op("rows")(x, y, offs)
+        result = _op(ROWS)(x, y, offs)
     elif x.ndim == 3:
-        result = _op("rows")(y.t(), x.transpose(1, 2), offs).t()
+        result = _op(ROWS)(y.t(), x.transpose(1, 2), offs).t()
     else:
-        result = _op("sums")(x, y, offs)
+        result = _op(SUMS)(x, y, offs)
     return result.to(out_dtype or x.dtype)
 
 
@@ -61,36 +65,32 @@ def gradient(x: Any, weights: Any, offs: Any, grad: Any) -> tuple[Any, Any]:
     return of_x, grouped_mm(x.t(), grad, offs)
 
 
-def _op(of: str) -> Any:
-    return getattr(torch().ops.linalg_ext, _defined(of)).default
-
-
 @functools.cache
-def _defined(of: str) -> str:
-    """Register an op with PyTorch, and return its name."""
-    name = f"grouped_{of}"
-
-    def run_rows(x: Any, weights: Any, ends: Any) -> Any:
-        result = x.new_zeros((len(x), weights.shape[2]))
-        for weight, (low, high) in zip(weights, _bounds(ends), strict=True):
-            result[low:high] = x[low:high] @ weight
-        return result
-
-    def run_sums(x: Any, y: Any, ends: Any) -> Any:
-        return torch().stack([x[:, low:high] @ y[low:high] for low, high in _bounds(ends)])
-
-    def like_rows(x: Any, weights: Any, ends: Any) -> Any:
-        return x.new_empty((x.shape[0], weights.shape[2]))
-
-    def like_sums(x: Any, y: Any, ends: Any) -> Any:
-        return x.new_empty((ends.shape[0], x.shape[0], y.shape[1]))
-
-    run, like = (run_rows, like_rows) if of == "rows" else (run_sums, like_sums)
-    schema = "(Tensor x, Tensor y, Tensor ends) -> Tensor"
-    library = torch().library
-    op = library.custom_op(f"linalg_ext::{name}", run, mutates_args=(), schema=schema)
+def _op(name: str) -> Any:
+    """Return an op of PyTorch's, registered when it is first asked for."""
+    run, like = (_run_rows, _like_rows) if name == ROWS else (_run_sums, _like_sums)
+    op = define_op(name, run, ("x", "y", "ends"), 1)
     op.register_fake(like)
-    return name
+    return getattr(torch().ops.linalg_ext, name).default
+
+
+def _run_rows(x: Any, weights: Any, ends: Any) -> Any:
+    result = x.new_zeros((len(x), weights.shape[2]))
+    for weight, (low, high) in zip(weights, _bounds(ends), strict=True):
+        result[low:high] = x[low:high] @ weight
+    return result
+
+
+def _run_sums(x: Any, y: Any, ends: Any) -> Any:
+    return torch().stack([x[:, low:high] @ y[low:high] for low, high in _bounds(ends)])
+
+
+def _like_rows(x: Any, weights: Any, ends: Any) -> Any:
+    return x.new_empty((x.shape[0], weights.shape[2]))
+
+
+def _like_sums(x: Any, y: Any, ends: Any) -> Any:
+    return x.new_empty((ends.shape[0], x.shape[0], y.shape[1]))
 
 
 def _bounds(ends: Any) -> Iterator[tuple[int, int]]:
@@ -161,7 +161,5 @@ def _over_tiles(
     return last
 
 
-TRACED: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {"grouped_rows": _rows, "grouped_sums": _sums}
-)
+TRACED: Mapping[str, Callable[..., Any]] = MappingProxyType({ROWS: _rows, SUMS: _sums})
 """The functions of arrays behind the ops, by name."""

@@ -79,7 +79,7 @@ def _first_refused(module: Any) -> str | None:
     while refused - lowered > 1:
         middle = (lowered + refused) // 2
         try:
-            _lowered(graphs.beginning(module, nodes[:middle]))
+            _lowered(graphs.with_results(module, nodes[:middle]))
         except Refused:
             refused = middle
         else:

@@ -172,7 +172,7 @@ def _define(name: str, cell: Cell, is_backward: bool) -> Any:
         shown = state[0].new_empty((rows.shape[0], *state[0].shape))
         return (shown, *map(torch().empty_like, state))
 
-    op = _op(name, run, _takes(cell), 1 + cell.states)
+    op = define_op(name, run, _takes(cell), 1 + cell.states)
     op.register_fake(like)
     return op
 
@@ -219,7 +219,7 @@ def _define_gradient(name: str, cell: Cell, is_backward: bool) -> Any:
         return tuple(map(torch().empty_like, (rows, rows, *state)))
 
     takes = [*_takes(cell), "of_shown", *(f"of_state_{n}" for n in range(cell.states))]
-    op = _op(name, run, takes, 2 + cell.states)
+    op = define_op(name, run, takes, 2 + cell.states)
     op.register_fake(like)
     return op
 
@@ -229,7 +229,8 @@ def _takes(cell: Cell) -> list[str]:
     return ["rows", *weights, *(f"state_{n}" for n in range(cell.states))]
 
 
-def _op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
+def define_op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
+    """Register an op of tensors with PyTorch, by its implementation."""
     parameters = ", ".join(f"Tensor {name_}" for name_ in takes)
     schema = f"({parameters}) -> ({', '.join(['Tensor'] * gives)})"
     library = torch().library

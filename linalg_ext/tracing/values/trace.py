@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from linalg_ext.bindings import arith, cf, ir
-from linalg_ext.errors import ShapeError, SourceLocation, caller_location, users_frame
+from linalg_ext.errors import ShapeError, SourceLocation, caller_location, users_frame, warn
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.sizes import SizeOf
@@ -279,11 +278,9 @@ def users_location() -> ir.Location | None:
     line = frame.f_code.co_filename, frame.f_lineno
     trace.lines[line] += 1
     if trace.lines[line] == _MANY:
-        warnings.warn_explicit(
+        warn(
             f"{_MANY} operations of this line are recorded, as rounds of a loop in Python are: "
-            "each is compiled by itself; lx.loop(count, body, state) records one round for all",
-            UserWarning,
-            *line,
+            "each is compiled by itself; lx.loop(count, body, state) records one round for all"
         )
     return ir.Location.file(*line, 0)
 
