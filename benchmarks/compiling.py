@@ -16,6 +16,7 @@ in: a count is the same on every machine, however loaded. A pass that visits an 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import statistics
@@ -201,6 +202,7 @@ def _measured(case: Case, passes: Seconds) -> Times:
         kernel = compile_anew(case)
     total = time.process_time() - start
     del kernel
+    gc.collect()
     for name, seconds in pass_times:
         passes[name] += seconds
     own = sum(seconds for name, seconds in pass_times if name.startswith("linalg-ext-"))

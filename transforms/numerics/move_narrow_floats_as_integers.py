@@ -32,7 +32,11 @@ _MOVES = frozenset(
     {
         "llvm.extractelement",
         "llvm.insertelement",
+        "llvm.intr.masked.compressstore",
+        "llvm.intr.masked.expandload",
+        "llvm.intr.masked.gather",
         "llvm.intr.masked.load",
+        "llvm.intr.masked.scatter",
         "llvm.intr.masked.store",
         "llvm.load",
         "llvm.select",
@@ -45,7 +49,7 @@ _MOVES = frozenset(
 
 @module_pass(NAME, on=_MOVES)
 def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
-    """Load, store, insert, extract, shuffle and select f16 and bf16 as integers of 16 bits."""
+    """Load, store, gather, scatter, insert, extract, shuffle and select f16 and bf16 as integers of 16 bits."""
     report = Report(NAME)
     for op in filter(_moves_narrow_floats, operations(module, _MOVES)):
         report.matched[op.name] += 1

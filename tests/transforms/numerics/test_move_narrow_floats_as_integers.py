@@ -69,6 +69,22 @@ def test_so_are_elements_of_vectors(element: str) -> None:
     assert not any(element in line for line in moves)
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_so_are_gathers_and_scatters(element: str) -> None:
+    module = lx.parse(f"""
+    llvm.func @f(%p: vector<8x!llvm.ptr>, %m: vector<8xi1>, %z: vector<8x{element}>) {{
+      %v = llvm.intr.masked.gather %p, %m, %z {{alignment = 2 : i32}}
+        : (vector<8x!llvm.ptr>, vector<8xi1>, vector<8x{element}>) -> vector<8x{element}>
+      llvm.intr.masked.scatter %v, %p, %m {{alignment = 2 : i32}}
+        : vector<8x{element}>, vector<8xi1> into vector<8x!llvm.ptr>
+      llvm.return
+    }}""")
+    assert move_narrow_floats_as_integers(module).changed.total() == 2
+    masked = [line for line in str(module).splitlines() if "masked" in line]
+    assert len(masked) == 2
+    assert not any(element in line for line in masked)
+
+
 def test_others_stay() -> None:
     module = lx.parse(TEXT.replace("ELEMENT", "f32").replace("alignment = 2", "alignment = 4"))
     before = str(module)
@@ -95,3 +111,20 @@ def test_on_every_cpu(one: Target, dtype: Any, size: int) -> None:
     x = (np.arange(size) % 64).astype(dtype)
     with lx.target.using(one):
         np.testing.assert_array_equal(lx.ops.add(x, x), x + x)
+
+
+@pytest.mark.parametrize("one", runnable_targets())
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+def test_gathers_and_scatters_on_every_cpu(one: Target, dtype: Any) -> None:
+    @lx.jit(dynamic=True)
+    def moved(x: Any, places: Any, values: Any) -> Any:
+        written = x.copy()
+        np.put(written, places, values)
+        return written[places]
+
+    x, places = np.zeros(40, dtype), np.array([7, -1, 30, 7, 2])
+    values = np.array([1.5, 2.5, 3.5], dtype)
+    expected = x.copy()
+    np.put(expected, places, values)
+    with lx.target.using(one):
+        np.testing.assert_array_equal(moved(x, places, values), expected[places])
