@@ -162,8 +162,11 @@ class Factors(Copy):
     def _copied(self, tensor: Any) -> Array:
         library, width = torch(), self._width
         results, channels = tensor.shape[:2]
-        both = library.tensor(_FILTER_TRANSFORM, dtype=library.float64)
-        factors = (both @ tensor.double() @ both.T).float()
+        along_one = library.tensor(_FILTER_TRANSFORM, dtype=library.float64)
+        # One product of all filters takes less than half the time of one for each.
+        along_both = library.kron(along_one, along_one)
+        filters = tensor.double().reshape(results, channels, -1)
+        factors = (filters @ along_both.T).float()
         strips = -(-results // width)
         filled = factors.new_zeros(strips * width, *factors.shape[1:])
         filled[:results] = factors
