@@ -73,6 +73,7 @@ from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
 from linalg_ext.transforms.fusion.inline_outlined import inline_outlined as inline_outlined
 from linalg_ext.transforms.schedules.tile import interchange as interchange
+from linalg_ext.transforms.llvm.keep_loops_rolled import keep_loops_rolled as keep_loops_rolled
 from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functions as keep_shared_functions
 from linalg_ext.transforms.checks.legalize_constants import legalize_constants as legalize_constants
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers

@@ -42,9 +42,8 @@ DESTINATION_OPS = (
     "linalg-ext-lower-destination-ops",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
-    # The inliner takes functions that `canonicalize` has left simple: a scope of allocas that ends
-    # a function is gone by then.
-    "canonicalize",
+    # It canonicalizes functions first, and takes those that this leaves simple: a scope of allocas
+    # that ends a function is gone by then.
     "inline",
 )
 """Ops with destinations become generics and loops, and every function but the entry is inlined."""

@@ -8,6 +8,7 @@ from linalg_ext.transforms.numerics import PASSES as NUMERICS
 PASSES = (
     "lower-affine",
     *NUMERICS,
+    "linalg-ext-keep-loops-rolled",
     "convert-scf-to-cf",
     "linalg-ext-keep-shared-functions",
     "inline",
