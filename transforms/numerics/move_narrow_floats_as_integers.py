@@ -12,7 +12,8 @@ after:
            : (!llvm.ptr, vector<32xi1>, vector<32xi16>) -> vector<32xi16>
     %w = llvm.bitcast %j : vector<32xi16> to vector<32xbf16>
 
-and likewise where elements of vectors are moved: inserted, extracted, shuffled, selected.
+and likewise where elements of vectors are moved (inserted, extracted, shuffled, selected), and
+where a branch hands values to a block.
 
 For a CPU without instructions on such floats LLVM makes f32 of single ones, and scalarizes masked
 vectors of them; it rounds each element then by calls of functions that nothing provides.
@@ -24,13 +25,14 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import element_type, operations
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer
 
 NAME = "linalg-ext-move-narrow-floats-as-integers"
 
 _MOVES = frozenset(
     {
         "llvm.extractelement",
+        "llvm.freeze",
         "llvm.insertelement",
         "llvm.intr.masked.compressstore",
         "llvm.intr.masked.expandload",
@@ -56,13 +58,22 @@ def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
         report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
             _as_integers(op)
+    if report:
+        _hand_integers_on(module)
     return report
+
+
+_BRANCHES = frozenset({"llvm.br", "llvm.cond_br", "llvm.switch"})
 
 
 def _moves_narrow_floats(op: Any) -> bool:
     """Return whether the moved value, the result or the first operand, is of narrow floats."""
     moved = op.results or op.operands
     return _is_narrow(moved[0].type)
+
+
+def _is_narrow_value(value: Any) -> bool:
+    return _is_narrow(value.type)
 
 
 def _is_narrow(type_: Any) -> bool:
@@ -79,6 +90,23 @@ def _as_integers(op: Any) -> None:
     for old, result in zip(op.results, new.results, strict=True):
         old.replace_all_uses_with(_bitcast(result, old.type))
     op.erase()
+
+
+def _hand_integers_on(module: ir.Operation) -> None:
+    """Have branches hand on the bits of narrow floats."""
+    for function in operations(module, {"llvm.func"}):
+        for block in list(function.regions[0].blocks)[1:]:
+            for argument in filter(_is_narrow_value, block.arguments):
+                old = argument.type
+                argument.set_type(_bits(old))
+                with function.location, ir.InsertionPoint.at_block_begin(block):
+                    floats = _bitcast(argument, old)
+                argument.replace_all_uses_except(floats, producer(floats))
+    for branch in operations(module, _BRANCHES):
+        with branch.location, ir.InsertionPoint(branch):
+            for place, value in enumerate(branch.operands):
+                if _is_narrow_value(value):
+                    branch.operands[place] = _bitcast(value, _bits(value.type))
 
 
 def _bits(type_: Any) -> Any:

@@ -336,7 +336,9 @@ def _within(
         far = np.maximum(far, np.where(np.isfinite(step_far), step_far, 0))
     if not inexact:
         return moved
-    each = count / max(other.size, 1)
+    # The last element of a running sum is of all of them.
+    is_running = "cum" in step.name or step.name.endswith(".accumulate")
+    each = count if is_running else count / max(other.size, 1)
     unit = _unit(
         (np.abs(other) if other.dtype.kind == "c" else other).astype(
             other.real.dtype if other.dtype.kind == "c" else other.dtype

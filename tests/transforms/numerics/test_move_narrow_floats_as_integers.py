@@ -85,6 +85,24 @@ def test_so_are_gathers_and_scatters(element: str) -> None:
     assert not any(element in line for line in masked)
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_so_are_values_that_branches_hand_on(element: str) -> None:
+    module = lx.parse(f"""
+    llvm.func @f(%p: !llvm.ptr, %c: i1) {{
+      %v = llvm.load %p : !llvm.ptr -> vector<4x{element}>
+      llvm.br ^loop(%v : vector<4x{element}>)
+    ^loop(%w: vector<4x{element}>):
+      %s = llvm.shufflevector %w, %w [1, 0, 3, 2] : vector<4x{element}>
+      llvm.cond_br %c, ^loop(%s : vector<4x{element}>), ^end(%w : vector<4x{element}>)
+    ^end(%r: vector<4x{element}>):
+      llvm.store %r, %p : vector<4x{element}>, !llvm.ptr
+      llvm.return
+    }}""")
+    assert move_narrow_floats_as_integers(module)
+    module.run("canonicalize")
+    assert element not in str(module)
+
+
 def test_others_stay() -> None:
     module = lx.parse(TEXT.replace("ELEMENT", "f32").replace("alignment = 2", "alignment = 4"))
     before = str(module)
@@ -128,3 +146,14 @@ def test_gathers_and_scatters_on_every_cpu(one: Target, dtype: Any) -> None:
     np.put(expected, places, values)
     with lx.target.using(one):
         np.testing.assert_array_equal(moved(x, places, values), expected[places])
+
+
+@pytest.mark.parametrize("one", runnable_targets())
+def test_carried_values_on_every_cpu(one: Target) -> None:
+    @lx.jit(dynamic=True)
+    def place(x: Any, exponent: Any) -> Any:
+        return (x**exponent).argmax()
+
+    x = (np.arange(66) % 5 - 2).reshape(2, 33).astype(ml_dtypes.bfloat16)
+    with lx.target.using(one):
+        assert place(x, ml_dtypes.bfloat16(2)) == np.argmax(x**2)
