@@ -51,7 +51,7 @@ _MOVES = frozenset(
 
 @module_pass(NAME, on=_MOVES)
 def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
-    """Load, store, gather, scatter, insert, extract, shuffle and select f16 and bf16 as integers of 16 bits."""
+    """Move f16 and bf16 as integers of 16 bits: in memory, in vectors and between blocks."""
     report = Report(NAME)
     for op in filter(_moves_narrow_floats, operations(module, _MOVES)):
         report.matched[op.name] += 1
