@@ -53,7 +53,6 @@ def check(
     """Return the definition, or raise for the first rule that it breaks.
 
     Args:
-        definition: the definition to check.
         locate: tells where a part of it was written.
         strict: whether two mistakes that upstream accepts are errors: an output with more or fewer
             indices than sizes (else a warning), and a function attribute that nothing applies (else

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, domain_of
-from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, domain_of
+from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
@@ -52,7 +52,6 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
 
     Args:
         natural: the operand's own indices, one for each of its dimensions.
-        sugar: the transpose and the broadcast.
         subject: the op and the operand, for errors: `"matmul: B"`.
 
     Raises:
@@ -109,7 +108,6 @@ def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: st
 
     Args:
         dims: the iteration space of the op.
-        natural: the operand's own indices.
         map: from the iteration space to the passed operand.
         subject: the op and the operand, for errors.
 
@@ -156,21 +154,16 @@ def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -
             return replace(expr, indices=operands[expr.operand])
         return expr
 
+    changed = with_values(definition, moved)
     changed = replace(
-        definition,
+        changed,
         operands=tuple(
-            _reshaped(definition, operand, operands[operand.name])
-            if operand.name in operands
-            else operand
-            for operand in definition.operands
+            _reshaped(definition, o, operands[o.name]) if o.name in operands else o
+            for o in definition.operands
         ),
         assignments=tuple(
-            _to_target(
-                definition,
-                replace(a, value=rewrite_expression(a.value, moved)),
-                operands.get(a.target.operand, a.target.indices),
-            )
-            for a in definition.assignments
+            _to_target(definition, a, operands.get(a.target.operand, a.target.indices))
+            for a in changed.assignments
         ),
     )
     _check_covered(changed)
@@ -203,7 +196,7 @@ def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
     Raises:
         ArgumentError: it is not a tensor, or is read in several ways.
     """
-    if operand.kind is OperandKind.SCALAR or not operand.kind.is_tensor:
+    if not operand.kind.is_tensor:
         raise ArgumentError(
             f"{definition.name}: {operand.name} is not a tensor: it has no dimensions to map"
         )
@@ -257,7 +250,6 @@ def readings(
     `"broadcast_x=[1]"`. There are at most 4 of them.
 
     Args:
-        definition: the op.
         shapes: the sizes of its tensors, None for one that is not known.
         symbols: values of the symbols that index attributes bind.
     """

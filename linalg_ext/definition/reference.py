@@ -179,8 +179,6 @@ def evaluate(
         definition: the op; not rank-polymorphic unless every tensor is of rank 0.
         operands: an array for each input and each output (its value before the op), by name.
         extents: the size of each dimension of the iteration space.
-        dtypes: the dtype of each type variable.
-        attributes: the attributes of the call.
     """
     arrays = {**operands, **{o.name: np.array(operands[o.name]) for o in definition.outputs}}
     shapes = {o.name: arrays[o.name].shape for o in definition.operands if o.kind.is_tensor}

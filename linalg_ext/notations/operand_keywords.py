@@ -88,7 +88,6 @@ def with_operand_maps(
     """The definition of an op whose operands are given as a call says.
 
     Args:
-        definition: the op.
         operand_maps: the maps that `take_operand_maps` found.
         ranks: the rank of each tensor that the call gives.
 
@@ -146,7 +145,6 @@ def mapped_shapes(
     """Return the definition of a call with its maps, and the shape of each tensor operand.
 
     Args:
-        definition: the op.
         operand_maps: the maps that `take_operand_maps` found.
         inputs, outputs, attributes: as of `resolve_shapes`.
 

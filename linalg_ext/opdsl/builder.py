@@ -35,14 +35,13 @@ from linalg_ext.definition.scalar import (
     Index,
     Lookup,
     ScalarExpr,
-    ScalarOperand,
     Size,
     apply,
     as_operand,
     position,
     type_of,
 )
-from linalg_ext.definition.types import TV, TypeVar
+from linalg_ext.definition.types import TV
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineKind
 
@@ -84,10 +83,6 @@ class OpBuilder:
         """Add an operand, declared at a line."""
         self.operands.append(operand)
         self._declared_at[operand.name] = location
-
-    def scalar(self, name: str, type_var: TypeVar) -> ScalarOperand:
-        """Return the expression that stands for a scalar operand in the body."""
-        return ScalarOperand(name, type_var)
 
     def check_access(self, operand: Operand, indices: Sequence[object]) -> None:
         """Raise where indices and sizes do not match; `finish` sees to an upstream op's outputs."""

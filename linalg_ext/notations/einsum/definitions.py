@@ -16,7 +16,14 @@ from typing import Any, NoReturn
 
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    class_name,
+)
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
@@ -155,10 +162,6 @@ def definition_of(
 
     Args:
         inputs: the labels of each operand, `BROADCAST` among them.
-        output: the labels of the result.
-        kind: the semiring.
-        name: of the op.
-        doc: of the op.
         dims: the iteration space, outermost first; by default the result's labels, then the others.
         types: the type variable of each operand, `U` for that of the result; `T1`, ... by default.
     """
@@ -195,7 +198,7 @@ def definition_of(
     return check(
         OpDefinition(
             name=name,
-            cpp_class_name=f"{''.join(part.title() for part in name.split('_'))}Op",
+            cpp_class_name=class_name(name),
             doc=doc,
             operands=tuple(operands),
             dims=tuple(dims or (*output, *reduced)),

@@ -264,7 +264,6 @@ def steps_along(
         path: in which order two operands at a time are contracted.
         inputs: the labels of each operand. A label may be there twice, which reads a diagonal, and
             `BROADCAST` stands for an axis of size 1 that other operands stretch.
-        output: the labels of the result.
         distributes: whether operands may be summed before they are multiplied.
         reads_diagonals: whether a product can read operands along diagonals. Else, each diagonal is
             a step of its own.

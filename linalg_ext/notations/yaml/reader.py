@@ -103,10 +103,11 @@ def read_document(root: Field) -> OpDefinition:
     structured = document["structured_op"].mapping(
         "!LinalgStructuredOpConfig", ("args", "indexing_maps", "iterator_types", "assignments")
     )
+    doc = metadata.get("doc")
     definition = OpDefinition(
         name=metadata["name"].name("the op's name"),
         cpp_class_name=metadata["cpp_class_name"].name("the name of a C++ class"),
-        doc=_doc(metadata.get("doc")),
+        doc="" if doc is None or doc.is_null else doc.text("a text"),
         operands=(),
         dims=(),
         assignments=(),
@@ -114,12 +115,6 @@ def read_document(root: Field) -> OpDefinition:
         defines=tuple(OpMethod(text) for text in _names(metadata, "defines")),
     )
     return _Structure(structured).fill(definition)
-
-
-def _doc(field: Field | None) -> str:
-    if field is None or field.is_null:
-        return ""
-    return field.text("a text")
 
 
 def _names(metadata: Mapping[str, Field], field: str) -> list[str]:
@@ -141,14 +136,19 @@ class _Structure:
 
     def fill(self, definition: OpDefinition) -> OpDefinition:
         """The definition with operands, dimensions and assignments, checked."""
-        kinds = [item.choice("an iterator type", _ITERATORS) for item in self._iterators_list()]
+        iterators = self._iterators.sequence("parallel and reduction, one for each dimension")
+        kinds = [item.choice("an iterator type", _ITERATORS) for item in iterators]
         arguments = [_Argument(item) for item in self._args.sequence("operands")]
         maps = self._maps(arguments, len(kinds))
         dims = maps[0][1].dims if maps else ()
         # The names are those of the first map that has any; every other map is by position.
         written = [m.symbols for _, m in maps] + [a.map.symbols for a in arguments if a.map]
         self._symbols = max(written, key=len, default=())
-        self._refuse_clash(dims)
+        if clash := sorted(set(dims) & set(self._symbols)):
+            raise self._indexing.error(
+                f"{clash[0]} is a dimension in one map and a symbol in another",
+                hint="call dimensions d0, d1, ... and symbols s0, s1, ...",
+            )
         operands = tuple(self._operand(argument) for argument in arguments)
         self._places = {
             operand.name: argument.field
@@ -173,9 +173,6 @@ class _Structure:
         filled = replace(definition, operands=operands, dims=dims, assignments=assignments)
         return self._checked(filled, kinds)
 
-    def _iterators_list(self) -> list[Field]:
-        return self._iterators.sequence("parallel and reduction, one for each dimension")
-
     def _maps(self, arguments: Sequence[_Argument], rank: int) -> list[tuple[Field, AffineMap]]:
         config = self._indexing.mapping("!LinalgIndexingMapsConfig", ("static_indexing_maps",))
         listed = config["static_indexing_maps"]
@@ -193,13 +190,6 @@ class _Structure:
                     expected=f"{rank}, one for each of iterator_types",
                 )
         return maps
-
-    def _refuse_clash(self, dims: tuple[str, ...]) -> None:
-        if clash := sorted(set(dims) & set(self._symbols)):
-            raise self._indexing.error(
-                f"{clash[0]} is a dimension in one map and a symbol in another",
-                hint="call dimensions d0, d1, ... and symbols s0, s1, ...",
-            )
 
     def _renamed(self, map: AffineMap, dims: tuple[str, ...]) -> tuple[AffineExpr, ...]:
         """The results of a map, its dimensions and symbols named by their positions."""
