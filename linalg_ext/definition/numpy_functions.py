@@ -18,7 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def apply_function(function: Function, args: Sequence[Array]) -> Array:
     """A function of arrays, in their dtype; a predicate gives booleans."""
     with np.errstate(all="ignore"):
-        result = np.asarray(_FUNCTIONS[function.name](*args))
+        result = np.asarray(NUMPY_FUNCTIONS[function.name](*args))
     if function.is_predicate or (function.name == "abs" and args[0].dtype.kind == "c"):
         return result
     return result.astype(args[-1].dtype)
@@ -84,7 +84,7 @@ _NAMES_OF_NUMPY = (
 )
 """Functions that have one name here and in NumPy."""
 
-_FUNCTIONS: dict[str, Any] = {
+NUMPY_FUNCTIONS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMES_OF_NUMPY.split()},
     "negf": np.negative,
     "reciprocal": lambda x: 1 / x,

@@ -22,7 +22,7 @@ from itertools import combinations, permutations, product
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, domain_of
 from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, ScalarExpr
-from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.shapes import Shapes, Symbols, check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, counted
 from linalg_ext.symbolic.affine import AffineExpr, AffineMap
@@ -239,19 +239,11 @@ def _check_covered(definition: OpDefinition) -> None:
         )
 
 
-def readings(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
-) -> list[str]:
+def readings(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> list[str]:
     """Return the keywords that the author of a call may have meant, where its shapes do not fit.
 
     Each entry names keywords for one input, or for two, with which the shapes fit:
     `"broadcast_x=[1]"`. There are at most 4 of them.
-
-    Args:
-        shapes: the sizes of its tensors, None for one that is not known.
-        symbols: values of the symbols that index attributes bind.
     """
     ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
     keywords: list[str] = []
@@ -272,10 +264,7 @@ _MOST_READINGS = 4
 
 
 def _fitting_keywords(
-    definition: OpDefinition,
-    operands: Sequence[str],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operands: Sequence[str], shapes: Shapes, symbols: Symbols
 ) -> list[str]:
     """The keywords for some operands, all of them given otherwise, with which shapes fit."""
     keywords = []
@@ -296,10 +285,7 @@ def _fitting_keywords(
 
 
 def _without_units(
-    definition: OpDefinition,
-    operands: Sequence[str],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operands: Sequence[str], shapes: Shapes, symbols: Symbols
 ) -> list[str]:
     """Return keywords that fit once dimensions of size 1 are dropped, as NumPy does implicitly."""
     keywords = []
@@ -326,17 +312,13 @@ def _sugars(natural: int, rank: int) -> Iterator[Sugar]:
 
 
 def fits(
-    definition: OpDefinition,
-    changed: Mapping[str, Indices],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, changed: Mapping[str, Indices], shapes: Shapes, symbols: Symbols
 ) -> bool:
     """Return whether shapes fit together, with some operands read by other indices.
 
     Args:
         definition: the op, at its rank.
         changed: the other indices, by operand.
-        shapes, symbols: as of `readings`.
     """
     try:
         mapped = with_indices_of(definition, changed)
@@ -360,10 +342,7 @@ def _keywords(operand: str, sugar: Sugar) -> str:
 
 
 def add_readings(
-    error: ArgumentError,
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    error: ArgumentError, definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> ArgumentError:
     """An error about shapes that do not fit, with the ways in which they would."""
     fitting = readings(definition, shapes, symbols)

@@ -11,15 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.definition.functions import (
-    BINARY,
-    FUNCTIONS,
-    TERNARY,
-    TYPE,
-    UNARY,
-    Function,
-    FunctionKind,
-)
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.numpy_functions import NUMPY_FUNCTIONS
 from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location, counted
 from linalg_ext.symbolic.affine import (
@@ -385,46 +378,15 @@ def apply(
 
 _FUNCTIONS_OF_UFUNCS = {
     **{
-        name: function
-        for table in FUNCTIONS.values()
-        for name, function in table.items()
-        if function.kind is not FunctionKind.TYPE and isinstance(getattr(np, name, None), np.ufunc)
+        ufunc.__name__: (UNARY | BINARY)[name]
+        for name, ufunc in NUMPY_FUNCTIONS.items()
+        if isinstance(ufunc, np.ufunc)
     },
-    **{
-        ufunc: (UNARY | BINARY)[name]
-        for ufunc, name in {
-            "absolute": "abs",
-            "negative": "negf",
-            "conjugate": "conj",
-            "rint": "roundeven",
-            "invert": "not",
-            "bitwise_not": "not",
-            "arcsin": "asin",
-            "arccos": "acos",
-            "arctan": "atan",
-            "arcsinh": "asinh",
-            "arccosh": "acosh",
-            "arctanh": "atanh",
-            "subtract": "sub",
-            "multiply": "mul",
-            "divide": "div",
-            "true_divide": "div",
-            "maximum": "max_signed",
-            "minimum": "min_signed",
-            "power": "powf",
-            "fmod": "rem",
-            "arctan2": "atan2",
-            "bitwise_and": "and",
-            "bitwise_or": "or",
-            "bitwise_xor": "xor",
-            "equal": "eq",
-            "not_equal": "ne",
-            "less": "lt",
-            "less_equal": "le",
-            "greater": "gt",
-            "greater_equal": "ge",
-        }.items()
-    },
+    "square": UNARY["square"],
+    "reciprocal": UNARY["reciprocal"],
+    "divide": BINARY["div"],
+    "arctan2": BINARY["atan2"],
+    "bitwise_not": UNARY["not"],
 }
 """The function of each ufunc of NumPy's that has one of the same meaning."""
 

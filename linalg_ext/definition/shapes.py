@@ -31,17 +31,15 @@ from linalg_ext.symbolic.integers import Symbol, lower, maximum, upper
 Size = Any
 """An `int`, or a symbolic integer."""
 
+Shapes = Mapping[str, Sequence[Size | None]]
+"""The sizes of operands by their names; None for a size that is not known."""
 
-def infer_extents(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> dict[str, Size]:
+Symbols = Mapping[str, int]
+"""The values of the symbols that index attributes bind."""
+
+
+def infer_extents(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> dict[str, Size]:
     """The size of each dimension of the iteration space that the shapes determine.
-
-    Args:
-        shapes: sizes of the operands that are known, by name; None for a size that is not.
-        symbols: values of the symbols that index attributes bind.
 
     Raises:
         ShapeError: an operand is too small for a single position of a sum (a kernel larger than the
@@ -66,11 +64,7 @@ def infer_extents(
         shapes |= {name: output_shape(definition, name, extents) for name in derived}
 
 
-def _extents(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> dict[str, Size]:
+def _extents(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> dict[str, Size]:
     """As `infer_extents`, for the sizes that the operands of known shapes determine."""
     longer = longer_axes(definition)
     terms = _furthest(definition, _index_terms(definition, shapes, symbols))
@@ -216,7 +210,7 @@ def _written_axes(definition: OpDefinition) -> list[tuple[AffineExpr, AffineExpr
 
 
 def _declared_axes(
-    definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
+    definition: OpDefinition, shapes: Shapes
 ) -> list[tuple[str, int, AffineExpr, Size | None]]:
     """The operand, the number, the declared size and the size of each axis of some shapes."""
     return [
@@ -242,11 +236,7 @@ def _declared_extents(
 def output_shape(
     definition: OpDefinition, output: str, extents: Mapping[str, Size]
 ) -> tuple[Size, ...]:
-    """The shape of an output.
-
-    Raises:
-        ShapeError: the inputs do not determine it.
-    """
+    """The shape of an output; a ShapeError where the inputs do not determine it."""
     target = definition.assignment_to(output).target
     # Index 0 is that of an axis of size 1, see the checks of definitions.
     sizes = {**extents, "": 1}
@@ -262,10 +252,7 @@ def output_shape(
 
 
 def check_shapes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-    extents: Mapping[str, Size],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols, extents: Mapping[str, Size]
 ) -> None:
     """Raise unless every index that the op reaches lies inside its operand.
 
@@ -299,9 +286,7 @@ def check_shapes(
 
 
 def demands(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> Iterator[tuple[str, Size, Size]]:
     """Yield the conditions on open sizes: a sign, `==` or `>=`, between two sizes."""
     if definition.is_rank_polymorphic:
@@ -334,11 +319,7 @@ def _may_end_early(definition: OpDefinition, term: _IndexTerm) -> bool:
     )
 
 
-def _check_tables(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    extents: Mapping[str, int],
-) -> None:
+def _check_tables(definition: OpDefinition, shapes: Shapes, extents: Mapping[str, int]) -> None:
     """A computed index is moved to the nearest in range; an empty axis has none."""
     for lookup in definition.lookups:
         for axis, index in enumerate(lookup.indices):
@@ -352,11 +333,7 @@ def _check_tables(
                 )
 
 
-def _check_declared_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> None:
+def _check_declared_sizes(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> None:
     """A size that is declared as a number or as an expression is that long.
 
     An input may be longer where windows slide over it, for a stride need not divide an image, and
@@ -380,9 +357,7 @@ def _check_declared_sizes(
             )
 
 
-def _check_equal_symbols(
-    definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
-) -> None:
+def _check_equal_symbols(definition: OpDefinition, shapes: Shapes) -> None:
     """Raise if a symbol stands for two sizes that differ."""
     first_uses: dict[AffineExpr, tuple[int, str]] = {}
     for name, axis, expr, size in _declared_axes(definition, shapes):
@@ -419,11 +394,7 @@ class _IndexTerm:
     written: AffineExpr
 
 
-def _index_terms(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> list[_IndexTerm]:
+def _index_terms(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> list[_IndexTerm]:
     known: dict[AffineExpr, AffineExpr | int] = {
         symbol: size
         for symbol, size in symbol_sizes(definition, shapes, symbols).items()
@@ -483,17 +454,11 @@ def _name(index: AffineExpr) -> str:
 
 
 def symbol_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> dict[AffineExpr, Size]:
     """The value of each symbol that an index attribute binds, or that sizes of operands say.
 
     Of a size that is declared as `L + 1` or `2 * C`, L and C follow.
-
-    Args:
-        shapes: sizes of the operands that are known, by name; None for a size that is not.
-        symbols: values of the symbols that index attributes bind.
     """
     values = _direct_sizes(definition, shapes, symbols)
     composed_sizes = [
@@ -553,9 +518,7 @@ def _solved_symbol(expr: AffineExpr, size: Size, known: Mapping[AffineExpr, Size
 
 
 def _direct_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> dict[AffineExpr, Size]:
     """The values of symbols that are sizes by themselves, or an attribute's."""
     values: dict[AffineExpr, Size] = {}

@@ -38,11 +38,7 @@ class AffineTextError(NotationError):
 
 @lru_cache(maxsize=4096)
 def parse_affine_map(text: str) -> AffineMap:
-    """The map that a text says.
-
-    Raises:
-        AffineTextError: with the place in the text.
-    """
+    """The map that a text says; an AffineTextError with the place in the text."""
     return _Parser(text).map()
 
 

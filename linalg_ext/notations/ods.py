@@ -82,11 +82,7 @@ def {definition.cpp_class_name} : LinalgNamedStructured_Op<"{definition.name}", 
 
 
 def check_style(style: str) -> None:
-    """Raise unless there is such a style.
-
-    Raises:
-        ArgumentError: there is not.
-    """
+    """Raise an ArgumentError unless there is such a style."""
     if style not in STYLES:
         raise ArgumentError(f"style {style!r}", expected=f"one of {', '.join(STYLES)}")
 

@@ -177,11 +177,7 @@ def std_function(function: Function, element: str, result: str | None = None) ->
 
 
 def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> StdFunction:
-    """The function of TC that an expression applies.
-
-    Raises:
-        NotationError: it has none.
-    """
+    """The function of TC that an expression applies; a NotationError where it has none."""
     if expr.attribute is not None:
         raise NotationError(
             f"{definition.name} applies the function attribute {expr.attribute}, "

@@ -46,11 +46,7 @@ from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, Affin
 
 
 def build(syntax: Definition, source: SourceText) -> OpDefinition:
-    """The checked definition that one `def` says.
-
-    Raises:
-        NotationError: at the place that is wrong.
-    """
+    """The checked definition that one `def` says; a NotationError at the place that is wrong."""
     return _Builder(syntax, source).build()
 
 

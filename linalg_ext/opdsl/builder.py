@@ -159,11 +159,7 @@ class OpBuilder:
         self._assignments.append(assignment)
 
     def finish(self, name: str, cpp_class_name: str, doc: str) -> OpDefinition:
-        """The definition.
-
-        Raises:
-            DefinitionError: at the line that is wrong.
-        """
+        """The definition; a DefinitionError at the line that is wrong."""
         self.is_open = False
         if not self._assignments:
             raise DefinitionError(

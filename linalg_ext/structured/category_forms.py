@@ -318,11 +318,7 @@ def build_most_specific(recognized: RecognizedOp) -> ir.Operation:
 
 
 def build_plain(recognized: RecognizedOp) -> ir.Operation:
-    """Build it as `linalg.generic`.
-
-    Raises:
-        DTypeError: a function has no meaning for its element type.
-    """
+    """Build it as `linalg.generic`; a DTypeError where a function has no meaning for a type."""
     definition, inputs, outputs = recognized.definition, recognized.inputs, recognized.outputs
     return build_generic(bind(definition, inputs, outputs, CallAttributes()))
 

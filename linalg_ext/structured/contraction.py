@@ -86,11 +86,7 @@ class ContractionCall:
 
     @classmethod
     def of(cls, op: ir.Operation) -> ContractionCall:
-        """Read `linalg_ext.contract`.
-
-        Raises:
-            ArgumentError: its attributes have wrong values.
-        """
+        """Read `linalg_ext.contract`; an ArgumentError where its attributes have wrong values."""
         *inputs, destination = op.operands
         labels = [tuple(map(str, map_.results)) for map_ in indexing_maps(op)]
         compute = element_of(destination)
@@ -426,7 +422,7 @@ _Scratch = tuple[ir.Module, ContractionCall]
 def _explained(
     module: ir.Module, call: ContractionCall, path: str, flops_per_byte: float
 ) -> ContractionExplanation:
-    """Lower a call on arguments of a scratch module, and return the ops that were built."""
+    """Lower a call on arguments of a module, which it holds, and return the ops that were built."""
     plan = call.plan(path, flops_per_byte)
     builder = ContractionBuilder(call, plan)
     with ir.InsertionPoint(call.destination.owner):

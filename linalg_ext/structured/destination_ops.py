@@ -752,11 +752,7 @@ VIEWS: Mapping[str, Callable[[ir.Operation], object]] = {
 
 
 def check_destination_style_op(op: ir.Operation) -> None:
-    """Check an op against its rules.
-
-    Raises:
-        ArgumentError: of the kind of the mistake; names operands, dimensions and types.
-    """
+    """Check an op against its rules; an ArgumentError of the kind of the mistake."""
     VIEWS[op.name](op)
 
 

@@ -57,11 +57,7 @@ def check_operands(op: ir.Operation, values: Sequence[ir.Value]) -> None:
 
 
 def require_insertion_point(op: ir.Operation) -> None:
-    """Raise where there is nowhere to build.
-
-    Raises:
-        ArgumentError: there is no current insertion point.
-    """
+    """Raise an ArgumentError where there is no current insertion point."""
     try:
         _ = ir.InsertionPoint.current
     except ValueError:

@@ -247,11 +247,7 @@ def scalar_positions(inputs: Sequence[ir.Value]) -> list[int]:
 
 
 def contract_kind(op: ir.Operation) -> Semiring:
-    """The semiring of a contract; a sum of products where none is said.
-
-    Raises:
-        ArgumentError: it is not one that is known.
-    """
+    """The semiring of a contract, a sum of products by default; an ArgumentError if unknown."""
     if KIND not in op.attributes:
         return semiring("+*")
     attribute = op.attributes[KIND]
@@ -261,11 +257,7 @@ def contract_kind(op: ir.Operation) -> Semiring:
 
 
 def elementwise_function(op: ir.Operation) -> Function:
-    """The function of an elementwise op.
-
-    Raises:
-        ArgumentError: there is none of that name.
-    """
+    """The function of an elementwise op; an ArgumentError where there is none of that name."""
     if KIND not in op.attributes:
         raise ArgumentError("kind is missing", expected="#linalg.elementwise_kind<add>, ...")
     text = str(op.attributes[KIND])
@@ -280,11 +272,7 @@ def elementwise_function(op: ir.Operation) -> Function:
 
 
 def cast_function(op: ir.Operation) -> Function:
-    """Return the cast function that an op applies to its inputs.
-
-    Raises:
-        ArgumentError: its attribute names no cast.
-    """
+    """The cast function of the inputs of an op; an ArgumentError where it names no cast."""
     if CAST not in op.attributes:
         return TYPE["cast_signed"]
     text = str(op.attributes[CAST])
@@ -360,11 +348,7 @@ def _operand_indices(
 
 
 def integers(attribute: ir.Attribute | None, name: str) -> tuple[int, ...]:
-    """The integers of an attribute: `[0, 1]` or `array<i64: 0, 1>`.
-
-    Raises:
-        ArgumentError: it is of another kind.
-    """
+    """The integers of `[0, 1]` or `array<i64: 0, 1>`; an ArgumentError for another attribute."""
     if attribute is None:
         return ()
     if isinstance(attribute, ir.DenseI64ArrayAttr):

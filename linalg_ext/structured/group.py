@@ -134,11 +134,7 @@ def annotations_of(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def check_group(op: ir.Operation) -> None:
-    """Check a group against all its rules.
-
-    Raises:
-        ArgumentError: it breaks one.
-    """
+    """Check a group against all its rules; an ArgumentError where it breaks one."""
     group = Group.of(op)
     for inner in group.body.operations:
         if inner.operation.name != GROUP_YIELD and (effect := side_effect(inner.operation)):

@@ -278,11 +278,7 @@ class BodyReader:
         return [self.value(operand) for operand in yielded.operands]
 
     def value(self, value: ir.Value) -> ScalarExpr:
-        """The expression of a value.
-
-        Raises:
-            RecognitionError: something in it is beyond definitions.
-        """
+        """The expression of a value; a RecognitionError where definitions cannot say it."""
         if value not in self._exprs:
             expr = self._read(value)
             self._exprs[value] = expr

@@ -91,11 +91,7 @@ _ITERATORS = ("parallel", "reduction")
 
 
 def read_document(root: Field) -> OpDefinition:
-    """The definition that a document says.
-
-    Raises:
-        NotationError: with file, line, column and the path of the field.
-    """
+    """The definition that a document says; a NotationError with the place and path of a field."""
     document = root.mapping("!LinalgOpConfig", ("metadata", "structured_op"))
     metadata = document["metadata"].mapping(
         "!LinalgOpMetadata", ("name", "cpp_class_name"), ("doc", "implements", "defines")
@@ -383,11 +379,7 @@ class Scope:
 
 
 def read_expression(field: Field, scope: Scope, depth: int = 0) -> ScalarExpr:
-    """The expression of a field.
-
-    Raises:
-        NotationError: with the place of the field.
-    """
+    """The expression of a field; a NotationError with the place of the field."""
     if depth > _MAX_DEPTH:
         raise field.error(f"expressions are nested more than {_MAX_DEPTH} deep")
     forms = field.mapping("!ScalarExpression", (), _FORMS)
@@ -495,11 +487,7 @@ class Source:
         return f"{where}:   {shown}" if shown else where
 
     def documents(self) -> Iterator[Field]:
-        """The root of each document.
-
-        Raises:
-            NotationError: the text is not YAML.
-        """
+        """The root of each document; a NotationError where the text is not YAML."""
         try:
             for position, node in enumerate(yaml.compose_all(self.text, Loader=_Loader)):
                 self.visited.clear()
@@ -574,11 +562,7 @@ class Field:
         return fields
 
     def sequence(self, items: str) -> list[Field]:
-        """The items of a sequence.
-
-        Raises:
-            NotationError: it is not a sequence.
-        """
+        """The items of a sequence; a NotationError where it is not a sequence."""
         self._visit()
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.error(f"{self._name} is {self._kind}", expected=f"a list of {items}")
@@ -586,11 +570,7 @@ class Field:
         return [self._child(item, f"[{i}]") for i, item in enumerate(self.node.value)]
 
     def text(self, description: str) -> str:
-        """A scalar as it is written, without quotes.
-
-        Raises:
-            NotationError: it is not a scalar, or empty.
-        """
+        """A scalar without its quotes; a NotationError where it is not a scalar, or empty."""
         self._visit()
         if not isinstance(self.node, yaml.ScalarNode):
             raise self.error(f"{self._name} is {self._kind}", expected=description)
@@ -601,11 +581,7 @@ class Field:
         return str(self.node.value)
 
     def name(self, description: str) -> str:
-        """A scalar that is an identifier.
-
-        Raises:
-            NotationError: it is not.
-        """
+        """A scalar that is an identifier; a NotationError where it is not."""
         text = self.text(description)
         if not text.isidentifier() or not text.isascii():
             raise self.error(
@@ -615,11 +591,7 @@ class Field:
         return text
 
     def choice(self, description: str, choices: tuple[str, ...]) -> str:
-        """A scalar that is one of a list.
-
-        Raises:
-            NotationError: it is not; names the nearest.
-        """
+        """A scalar that is one of a list; else a NotationError that names the nearest."""
         text = self.text(description)
         if text in choices:
             return text
@@ -631,11 +603,7 @@ class Field:
         )
 
     def integer(self, description: str) -> int:
-        """A scalar that is a decimal integer.
-
-        Raises:
-            NotationError: it is not.
-        """
+        """A scalar that is a decimal integer; a NotationError where it is not."""
         text = self.text(description)
         digits = text.removeprefix("-")
         if not (digits.isdigit() and digits.isascii() and len(digits) < 20):
