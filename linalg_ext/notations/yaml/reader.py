@@ -17,7 +17,7 @@ import yaml
 
 from linalg_ext.definition.attributes import FUNCTION_KINDS
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import FUNCTIONS, TYPE, Function, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
     Interface,
@@ -34,7 +34,6 @@ from linalg_ext.errors import DefinitionError, NotationError, counted, kind_of
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
 from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
-from linalg_ext.notations.yaml.format import OPERAND_FIELDS, READ_FUNCTIONS
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 
@@ -88,6 +87,23 @@ def read_yaml(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
 
 
 _ITERATORS = ("parallel", "reduction")
+
+_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
+    kind: {name: function for name, function in table.items() if function.is_upstream}
+    # The name of older documents for the cast.
+    | ({"cast": TYPE["cast_signed"]} if kind is FunctionKind.TYPE else {})
+    for kind, table in FUNCTIONS.items()
+}
+"""The functions of upstream's enumerations; its generator accepts any name, C++ does not."""
+
+_OPERAND_FIELDS: Mapping[OperandKind, tuple[str, ...]] = {
+    OperandKind.INPUT_TENSOR: ("type_var", "shape_map"),
+    OperandKind.OUTPUT_TENSOR: ("type_var", "shape_map"),
+    OperandKind.SCALAR: ("type_var",),
+    OperandKind.INDEX_ATTR: ("index_attr_map", "default_indices"),
+    **dict.fromkeys(FUNCTION_KINDS, ("default_fn",)),
+}
+"""The fields of an operand besides `name` and `kind`: all of them are needed."""
 
 
 def read_document(root: Field) -> OpDefinition:
@@ -317,7 +333,7 @@ class _Argument:
         fields = field.mapping(
             "!LinalgOperandDefConfig",
             ("name", "kind"),
-            tuple(dict.fromkeys(name for names in OPERAND_FIELDS.values() for name in names)),
+            tuple(dict.fromkeys(name for names in _OPERAND_FIELDS.values() for name in names)),
         )
         self.field = field
         self.name = fields["name"].name("the operand's name")
@@ -333,7 +349,7 @@ class _Argument:
         self.default = self._default(fields)
 
     def _check_fields(self, fields: Mapping[str, Field]) -> None:
-        needed = OPERAND_FIELDS[self.kind]
+        needed = _OPERAND_FIELDS[self.kind]
         for name in needed:
             if name not in fields:
                 raise self.field.error(
@@ -352,7 +368,7 @@ class _Argument:
             items = fields["default_indices"].sequence("integers, one for each index")
             return tuple(item.integer("an integer of 64 bits") for item in items)
         if self.kind in FUNCTION_KINDS:
-            table = READ_FUNCTIONS[FUNCTION_KINDS[self.kind]]
+            table = _FUNCTIONS[FUNCTION_KINDS[self.kind]]
             field = fields["default_fn"]
             kind = FUNCTION_KINDS[self.kind].value
             return table[field.choice(f"a {kind} function of upstream's format", tuple(table))]
@@ -451,7 +467,7 @@ def _chosen(
             f"a function has {both}", expected="fn_name, or attr_name of a function attribute"
         )
     if "fn_name" in fields:
-        table = READ_FUNCTIONS[kind]
+        table = _FUNCTIONS[kind]
         name = fields["fn_name"].choice(
             f"a {kind.value} function of upstream's format", tuple(table)
         )
