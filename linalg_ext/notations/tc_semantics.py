@@ -22,6 +22,7 @@ from linalg_ext.definition.model import (
     OperandKind,
     Reduction,
 )
+from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import DefinitionError, NotationError, counted, warn
 from linalg_ext.notations.source_text import SourceText
@@ -219,10 +220,10 @@ class _Builder:
             self.reduced.extend(dim for dim in extra if dim not in self.reduced)
         return Assignment(target, value, reduction)
 
-    def _shape_only(self) -> dict[str, tuple[AffineExpr, ...]]:
+    def _shape_only(self) -> dict[str, Indices]:
         """The dimensions of the inputs that no expression uses: the reduction dimensions."""
         reduced = [dim for dim in self.dims if dim in self.reduced]
-        index_dims: dict[str, tuple[AffineExpr, ...]] = {}
+        index_dims: dict[str, Indices] = {}
         for decl in self.syntax.inputs:
             if decl.name.text in self.used:
                 continue
@@ -243,10 +244,7 @@ class _Builder:
     # -- operands ----------------------------------------------------------------------------------
 
     def _tensor(
-        self,
-        decl: TensorDecl,
-        shapes: dict[str, tuple[AffineExpr, ...]],
-        index_dims: dict[str, tuple[AffineExpr, ...]],
+        self, decl: TensorDecl, shapes: dict[str, Indices], index_dims: dict[str, Indices]
     ) -> Operand:
         name = decl.name.text
         kind = OperandKind.OUTPUT_TENSOR if name in self.outputs else OperandKind.INPUT_TENSOR
@@ -471,7 +469,7 @@ class _Builder:
     def begin(self) -> None:
         """Begin a comprehension: nothing is met in it yet."""
         self.met: list[str] = []
-        self.uses: dict[str, tuple[tuple[AffineExpr, ...], Term]] = {}
+        self.uses: dict[str, tuple[Indices, Term]] = {}
 
     def meet(self, dim: str) -> None:
         """Note a dimension, new or known, of the comprehension."""

@@ -376,26 +376,16 @@ def _decorator(
                 where=caller_location(),
                 hint="write @structured_op above `def name(...)`",
             )
-        return _define(function, op_name, op_class_name, upstream=upstream)
+        name = op_name or function.__name__
+        refuse_nesting(function.__code__)
+        builder = OpBuilder(function.__code__, upstream=upstream)
+        bound = _bind_parameters(function, builder)
+        with building(builder):
+            function(*bound.args, **bound.kwargs)
+        cpp_class_name, doc = op_class_name or class_name(name), inspect.getdoc(function) or ""
+        return StructuredOp(builder.finish(name, cpp_class_name, doc), function)
 
     return decorate if function is None else decorate(function)
-
-
-def _define(
-    function: Callable[..., object],
-    op_name: str | None,
-    op_class_name: str | None,
-    *,
-    upstream: bool,
-) -> StructuredOp:
-    name = op_name or function.__name__
-    refuse_nesting(function.__code__)
-    builder = OpBuilder(function.__code__, upstream=upstream)
-    bound = _bind_parameters(function, builder)
-    with building(builder):
-        function(*bound.args, **bound.kwargs)
-    cpp_class_name, doc = op_class_name or class_name(name), inspect.getdoc(function) or ""
-    return StructuredOp(builder.finish(name, cpp_class_name, doc), function)
 
 
 def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> inspect.BoundArguments:
@@ -420,15 +410,12 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> ins
 
 def _help_text(definition: OpDefinition, signature: inspect.Signature) -> str:
     """The documentation of an op, in the sections of NumPy's."""
-    inputs = [
-        f"{operand.name} : {_kind_of_operand(operand, definition)}" for operand in definition.inputs
-    ]
+    inputs, results = (
+        [f"{operand.name} : {_kind_of_operand(operand, definition)}" for operand in operands]
+        for operands in (definition.inputs, definition.outputs)
+    )
     attributes = [f"{operand.name} : {_attribute(operand)}" for operand in definition.attributes]
     common = [f"{name} : optional\n    {text}" for name, text in ON_ARRAYS]
-    results = [
-        f"{operand.name} : {_kind_of_operand(operand, definition)}"
-        for operand in definition.outputs
-    ]
     parts = [
         f"{definition.name}{signature}",
         definition.doc,

@@ -54,7 +54,15 @@ def build_named(bound: BoundOp) -> ir.Operation | None:
     key = (bound.definition, types, rank, kinds, bound.attributes.key)
     if key not in _verdicts:
         _verdicts[key] = _means_the_same(bound)
-    return _build(bound, op_class) if _verdicts[key] else None
+    if not _verdicts[key]:
+        return None
+    op: ir.Operation = op_class(
+        bound.result_types, list(bound.inputs), list(bound.outputs)
+    ).operation
+    for name, value in _attributes(bound).items():
+        op.attributes[name] = value
+    linalg.fill_builtin_region(op)
+    return op
 
 
 def _means_the_same(bound: BoundOp) -> bool:
@@ -132,14 +140,6 @@ def scratch_op(module: ir.Module) -> ir.Operation:
 def _group(keyword: str, names: Sequence[str], values: Sequence[ir.Value]) -> str:
     types = ", ".join(str(value.type) for value in values)
     return f" {keyword}({', '.join(names)} : {types})" if names else ""
-
-
-def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
-    op = op_class(bound.result_types, list(bound.inputs), list(bound.outputs))
-    for name, value in _attributes(bound).items():
-        op.operation.attributes[name] = value
-    linalg.fill_builtin_region(op.operation)
-    return op.operation  # type: ignore[no-any-return]
 
 
 def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:

@@ -15,7 +15,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.equivalence import canonical
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, why_unmapped
 from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
@@ -99,9 +99,11 @@ def _build_named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
 
 
 def _build_elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
-    function = _function(bound.definition)
-    if function is None:
+    (assignment,) = bound.definition.assignments
+    value = assignment.value
+    if not isinstance(value, Apply) or value.function.kind is FunctionKind.TYPE:
         return None
+    function = value.function
     try:
         scalars = scalar_positions(bound.inputs)
         candidate = elementwise_definition(maps, function, scalars=scalars)
@@ -193,14 +195,6 @@ def _specialized(bound: BoundOp) -> OpDefinition:
     return specialize(definition, types, bound.attributes)
 
 
-def _function(definition: OpDefinition) -> Function | None:
-    (assignment,) = definition.assignments
-    value = assignment.value
-    if not isinstance(value, Apply) or value.function.kind is FunctionKind.TYPE:
-        return None
-    return value.function
-
-
 def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
     functions = bound.attributes.functions
     return {
@@ -253,7 +247,13 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
         definition = with_own_types(definition)
     with all_or_nothing():
         inputs = _inputs(definition, arguments, outputs or [])
-        shapes = _shapes(definition, inputs, outputs)
+        pairs = zip(definition.arguments, (*inputs, *(outputs or ())), strict=False)
+        shapes = {
+            operand.name: static_sizes(value)
+            for operand, value in pairs
+            if operand.kind.is_tensor
+            if isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
+        }
         with inverses_named(definition, operand_maps, shapes, attributes.symbols):
             ranks = {name: len(shape) for name, shape in shapes.items()}
             mapped = with_operand_maps(definition, operand_maps, ranks)
@@ -381,16 +381,6 @@ def is_mixed_type(
         if isinstance(kind, ir.ShapedType):
             elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
     return any(len(types) > 1 for types in elements.values())
-
-
-def _shapes(
-    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value] | None
-) -> dict[str, list[int | None]]:
-    return {
-        operand.name: static_sizes(value)
-        for operand, value in zip(definition.arguments, (*inputs, *(outputs or ())), strict=False)
-        if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
-    }
 
 
 def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:

@@ -28,6 +28,7 @@ from linalg_ext.definition.model import (
     accumulation,
     run_together,
 )
+from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, NotationError, counted, kind_of
@@ -286,9 +287,7 @@ class _Structure:
 
 
 def _scope(
-    operands: Sequence[Operand],
-    indices: Mapping[str, tuple[AffineExpr, ...]],
-    dims: tuple[str, ...],
+    operands: Sequence[Operand], indices: Mapping[str, Indices], dims: tuple[str, ...]
 ) -> Scope:
     elements: dict[str, Access | ScalarOperand] = {}
     functions: dict[str, Function] = {}
@@ -304,9 +303,7 @@ def _scope(
 
 
 def _with_index_dims(
-    operand: Operand,
-    indices: Mapping[str, tuple[AffineExpr, ...]],
-    assignments: Sequence[Assignment],
+    operand: Operand, indices: Mapping[str, Indices], assignments: Sequence[Assignment]
 ) -> Operand:
     """A tensor that no expression reads has a shape alone, which its map ties to dimensions."""
     expressions = [expr for a in assignments for expr in (a.target, *a.value.walk())]
