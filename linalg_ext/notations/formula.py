@@ -149,10 +149,7 @@ class _Formula:
         return self._style.access(access.operand, list(map(self._style.affine, access.indices)))
 
     def _note(self, operand: Operand) -> str:
-        """Return the note on an operand that the assignments do not mention.
-
-        It states the value of an attribute, or the dimensions of a tensor.
-        """
+        """The value of an attribute, or the dimensions of a tensor, that no assignment mentions."""
         style = self._style
         name = style.name(operand.name)
         if operand.kind is OperandKind.INDEX_ATTR:

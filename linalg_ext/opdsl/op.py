@@ -278,11 +278,7 @@ _arrivals: Arrivals[StructuredOp] = Arrivals(most=256)
 
 
 def _arrived(definition: OpDefinition, path: tuple[str, str] | None) -> StructuredOp:
-    """The op of a definition that came from elsewhere.
-
-    Args:
-        path: the module and the qualified name that its function had, if it had one.
-    """
+    """The op of a definition from elsewhere; `path` is the module and name of its function."""
 
     def make() -> StructuredOp:
         op = StructuredOp(definition)

@@ -192,10 +192,7 @@ def _contract(recognized: RecognizedOp) -> ir.Operation | None:
 
 
 def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[int, ...] | None:
-    """Return the position of the input that each argument reads.
-
-    None where an argument is an expression, or an input is not an argument.
-    """
+    """The input that each argument reads, by position; None unless all are read as they are."""
     names = [operand.name for operand in definition.inputs]
     read = [arg.operand for arg in args if isinstance(arg, (Access, ScalarOperand))]
     if len(read) != len(args) or {*read} != {*names}:

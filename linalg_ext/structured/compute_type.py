@@ -216,13 +216,7 @@ def _broken(
 
 @dataclass(frozen=True)
 class OpInComputeType:
-    """A structured op of live IR and its form in a compute type.
-
-    Attributes:
-        op: the op.
-        recognized: the op as it stands, recognized.
-        form: its computation in the compute type.
-    """
+    """A structured op of live IR, the same recognized, and its form in a compute type."""
 
     op: ir.Operation
     recognized: RecognizedOp
@@ -386,10 +380,7 @@ class OpInComputeType:
         return definition
 
     def _copy_attributes(self, new: ir.Operation) -> None:
-        """Copy the discardable attributes to the new op, without the compute type.
-
-        The compute type has served its purpose.
-        """
+        """Copy the discardable attributes to the new op, without the compute type."""
         carry_over(self.op, new)
         clear_compute_type(new)
 

@@ -134,8 +134,6 @@ class ContractionBuilder:
     """Builds a contraction at the current insertion point.
 
     Attributes:
-        call: the contraction.
-        plan: its steps.
         named: whether to build the most specific op of upstream; else generics.
         built: the op of each step; more than those of the plan are built where types differ.
     """
@@ -272,10 +270,7 @@ def _fill(value: ir.Value) -> ir.Operation | None:
 
 
 def _unfilled(value: ir.Value) -> ir.Value:
-    """Return the tensor that was filled; the value itself where it is not a fill.
-
-    The contents of the fill are not read any more.
-    """
+    """Return the tensor that was filled, since nothing reads the fill; else the value itself."""
     fill = _fill(value)
     return value if fill is None else fill.operands[1]
 

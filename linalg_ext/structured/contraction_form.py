@@ -57,7 +57,6 @@ class ContractionForm:
     """A contraction.
 
     Attributes:
-        kind: the semiring.
         factors: the factors of the product, in order; an input may be there several times.
         output: the indices of the result.
         dims: the iteration space, outermost first.

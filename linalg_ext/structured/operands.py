@@ -129,10 +129,6 @@ class BoundOp:
     """A definition with the values that it is built on.
 
     Attributes:
-        definition: the op.
-        inputs: a value for each input of the definition.
-        outputs: a value for each output.
-        attributes: the attributes of the op.
         types: the IR type of each type variable.
         unsigned: type variables whose integers are unsigned.
         sizes: values of symbols that are sizes of no operand, but of one of a larger op that this

@@ -337,7 +337,6 @@ class PayloadScope:
     """The names that the body of an op refers to.
 
     Attributes:
-        definition: the op.
         types: the IR type of each type variable, the predefined ones included.
         unsigned: names of the type variables whose integers are unsigned. MLIR's integers carry no
             sign; arrays do. A `_signed` function on unsigned values becomes its unsigned twin.
