@@ -257,7 +257,7 @@ def contract_kind(op: ir.Operation) -> Semiring:
 
 
 def elementwise_function(op: ir.Operation) -> Function:
-    """The function of an elementwise op; an ArgumentError where there is none of that name."""
+    """The function of an elementwise op; an ArgumentError if its name is unknown."""
     if KIND not in op.attributes:
         raise ArgumentError("kind is missing", expected="#linalg.elementwise_kind<add>, ...")
     text = str(op.attributes[KIND])
