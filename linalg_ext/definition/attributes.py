@@ -35,10 +35,7 @@ class CallAttributes:
 
 
 FUNCTION_KINDS: Mapping[OperandKind, FunctionKind] = {
-    OperandKind.UNARY_FN_ATTR: FunctionKind.UNARY,
-    OperandKind.BINARY_FN_ATTR: FunctionKind.BINARY,
-    OperandKind.TERNARY_FN_ATTR: FunctionKind.TERNARY,
-    OperandKind.TYPE_FN_ATTR: FunctionKind.TYPE,
+    OperandKind(f"{kind.value}_fn_attr"): kind for kind in FunctionKind
 }
 """The kind of functions that a function attribute chooses from."""
 
@@ -52,7 +49,6 @@ def resolve_attributes(
     """Check the attributes given in a call and fill in the defaults.
 
     Args:
-        definition: the op.
         keywords: values by name: integers (or one for all) for an index attribute; a function
             or its name for a function attribute.
         also: other keywords that the call takes, for the error message.
@@ -92,7 +88,7 @@ def resolve_attributes(
 
 def _unknown_keyword(definition: OpDefinition, name: str, keywords: list[str]) -> ArityError:
     """The error for a keyword that an op does not take."""
-    names = [o.name for o in (*definition.inputs, *definition.outputs) if o.kind.is_tensor]
+    names = [o.name for o in definition.arguments if o.kind.is_tensor]
     maps = [f"{word}_{name}" for word in ("broadcast", "permutation", "map") for name in names]
     near = difflib.get_close_matches(name, [*keywords, *maps], 1)
     shown = [f"{word}_{names[0]}" for word in ("broadcast", "permutation", "map") if names]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import (
     Size,
@@ -85,7 +85,6 @@ def resolve_dtypes(
     """The dtype of each type variable of a definition.
 
     Args:
-        definition: the op.
         inputs: an array or a dtype for each input tensor; for each scalar, a Python number too.
         outputs: the dtypes of outputs that the caller has given, by name.
         dtype: the dtype of the outputs that the caller asks for, or None.
@@ -103,22 +102,16 @@ def resolve_dtypes(
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     scalars = [o for o in definition.inputs if o.kind is OperandKind.SCALAR]
     for operands in (tensors, scalars):
-        for name, group in _by_type_var(operands).items():
+        for name in dict.fromkeys(str(o.type_var) for o in operands):
             if name not in dtypes:
-                dtypes[name] = common_dtype(definition.name, [inputs[o.name] for o in group])
+                deciding = [inputs[o.name] for o in operands if str(o.type_var) == name]
+                dtypes[name] = common_dtype(definition.name, deciding)
     for output in definition.outputs:
         name = str(output.type_var)
         if name not in dtypes:
             deciding = [inputs[o.name] for o in (tensors or scalars)]
             dtypes[name] = common_dtype(definition.name, deciding)
     return dtypes
-
-
-def _by_type_var(operands: Sequence[Operand]) -> dict[str, list[Operand]]:
-    groups: dict[str, list[Operand]] = {}
-    for operand in operands:
-        groups.setdefault(str(operand.type_var), []).append(operand)
-    return groups
 
 
 def common_dtype(op: str, values: Sequence[Any]) -> DType:
@@ -132,16 +125,15 @@ def common_dtype(op: str, values: Sequence[Any]) -> DType:
     try:
         return np.result_type(*values)
     except TypeError as error:
-        kinds = (value if isinstance(value, np.dtype) else _kind_of(value) for value in values)
+        kinds = (
+            value if isinstance(value, np.dtype) else getattr(value, "dtype", type(value).__name__)
+            for value in values
+        )
         raise DTypeError(
             f"{op}: {' and '.join(map(str, kinds))} have no common dtype",
             hint="convert them with .astype(...), or give dtype=",
             notes=[str(error)],
         ) from None
-
-
-def _kind_of(value: Any) -> Any:
-    return getattr(value, "dtype", type(value).__name__)
 
 
 Shape = tuple[Size, ...]
@@ -159,28 +151,20 @@ def resolve_shapes(
     Raises:
         ShapeError: shapes do not fit together, or do not determine an output's.
     """
-    try:
-        return _resolve_shapes(definition, inputs, outputs, attributes)
-    except ShapeError as error:
-        raise add_readings(error, definition, {**inputs, **outputs}, attributes.symbols) from None
-
-
-def _resolve_shapes(
-    definition: OpDefinition,
-    inputs: Mapping[str, Shape],
-    outputs: Mapping[str, Shape],
-    attributes: CallAttributes,
-) -> dict[str, Shape]:
-    if definition.is_rank_polymorphic:
-        return _elementwise(definition, inputs, outputs)
     shapes = {**inputs, **outputs}
-    for name, shape in shapes.items():
-        check_rank(definition, name, len(shape))
-    extents = infer_extents(definition, shapes, attributes.symbols)
-    for output in definition.outputs:
-        shapes.setdefault(output.name, output_shape(definition, output.name, extents))
-    check_shapes(definition, shapes, attributes.symbols, extents)
-    return shapes
+    try:
+        if definition.is_rank_polymorphic:
+            return _elementwise(definition, inputs, outputs)
+        for name, shape in shapes.items():
+            check_rank(definition, name, len(shape))
+        extents = infer_extents(definition, shapes, attributes.symbols)
+        resolved = dict(shapes)
+        for output in definition.outputs:
+            resolved.setdefault(output.name, output_shape(definition, output.name, extents))
+        check_shapes(definition, resolved, attributes.symbols, extents)
+    except ShapeError as error:
+        raise add_readings(error, definition, shapes, attributes.symbols) from None
+    return resolved
 
 
 def _elementwise(

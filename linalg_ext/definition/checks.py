@@ -26,7 +26,10 @@ from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr
 
 _T = TypeVar("_T")
 
-Locate = Callable[[Assignment | Operand | None], SourceLocation | str | None]
+Place = SourceLocation | str | None
+"""The place of a mistake in a source, where it is known."""
+
+Locate = Callable[[Assignment | Operand | None], Place]
 """A function that returns the source location of an assignment or operand; for None, of the op."""
 
 RESERVED_ATTRIBUTES = frozenset(
@@ -45,15 +48,11 @@ RESERVED_ATTRIBUTES = frozenset(
 
 
 def check(
-    definition: OpDefinition,
-    locate: Locate = lambda part: None,
-    *,
-    strict: bool = True,
+    definition: OpDefinition, locate: Locate = lambda part: None, *, strict: bool = True
 ) -> OpDefinition:
     """Return the definition, or raise for the first rule that it breaks.
 
     Args:
-        definition: the definition to check.
         locate: tells where a part of it was written.
         strict: whether two mistakes that upstream accepts are errors: an output with more or fewer
             indices than sizes (else a warning), and a function attribute that nothing applies (else
@@ -120,7 +119,7 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
         )
 
 
-def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+def _check_dims(definition: OpDefinition, where: Place) -> None:
     for dim in _repeated(definition.dims):
         raise DefinitionError(f"domain() names dimension {dim} twice", where=where)
     used = definition.indexed_dims | definition.reduction_dims
@@ -150,10 +149,7 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
 
 
 def _check_assignment(
-    definition: OpDefinition,
-    assignment: Assignment,
-    where: SourceLocation | str | None,
-    strict: bool,
+    definition: OpDefinition, assignment: Assignment, where: Place, strict: bool
 ) -> None:
     target = assignment.target
     if definition.operand(target.operand).kind is not OperandKind.OUTPUT_TENSOR:
@@ -206,10 +202,7 @@ def _check_assignment(
 
 
 def _check_lookup(
-    definition: OpDefinition,
-    assignment: Assignment,
-    lookup: Lookup,
-    where: SourceLocation | str | None,
+    definition: OpDefinition, assignment: Assignment, lookup: Lookup, where: Place
 ) -> None:
     check_access(definition.operand(lookup.operand), lookup.indices, where)
     if lookup.operand == assignment.target.operand:
@@ -228,10 +221,7 @@ def _check_lookup(
 
 
 def _check_recurrence(
-    definition: OpDefinition,
-    assignment: Assignment,
-    carried: Carried,
-    where: SourceLocation | str | None,
+    definition: OpDefinition, assignment: Assignment, carried: Carried, where: Place
 ) -> None:
     """Raise unless a recurrence reads one step before along one dimension, and reduces nothing."""
     if not all(isinstance(index, AffineDim) for index in assignment.target.indices):
@@ -275,9 +265,7 @@ def _check_recurrence(
             )
 
 
-def check_access(
-    operand: Operand, indices: Sequence[object], where: SourceLocation | str | None
-) -> None:
+def check_access(operand: Operand, indices: Sequence[object], where: Place) -> None:
     """Raise unless there is one index for each dimension of the operand."""
     if len(indices) == operand.rank:
         return
@@ -292,7 +280,7 @@ def check_access(
     )
 
 
-def _warn_of_rank(operand: Operand, target: Access, where: SourceLocation | str | None) -> None:
+def _warn_of_rank(operand: Operand, target: Access, where: Place) -> None:
     try:
         check_access(operand, target.indices, where)
     except DefinitionError as error:
@@ -303,9 +291,7 @@ def _warn_of_rank(operand: Operand, target: Access, where: SourceLocation | str 
             warnings.warn(message, stacklevel=2)
 
 
-def _check_symbols(
-    definition: OpDefinition, access: Access, where: SourceLocation | str | None
-) -> None:
+def _check_symbols(definition: OpDefinition, access: Access, where: Place) -> None:
     for expr in access.indices:
         for symbol in expr.symbols:
             if symbol not in definition.symbols:
@@ -318,9 +304,7 @@ def _check_symbols(
                 )
 
 
-def _check_type_var(
-    definition: OpDefinition, expr: Apply, where: SourceLocation | str | None
-) -> None:
+def _check_type_var(definition: OpDefinition, expr: Apply, where: Place) -> None:
     if expr.type_var is None:
         return
     names = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
@@ -332,7 +316,7 @@ def _check_type_var(
         )
 
 
-def _check_target(output: Operand, target: Access, where: SourceLocation | str | None) -> None:
+def _check_target(output: Operand, target: Access, where: Place) -> None:
     # Index 0 writes all of an axis of size 1.
     whole = [
         index
@@ -355,9 +339,7 @@ def _check_target(output: Operand, target: Access, where: SourceLocation | str |
         )
 
 
-def _check_coverage(
-    definition: OpDefinition, assignment: Assignment, where: SourceLocation | str | None
-) -> None:
+def _check_coverage(definition: OpDefinition, assignment: Assignment, where: Place) -> None:
     target = {index.name for index in assignment.target.indices if isinstance(index, AffineDim)}
     reduced = set(assignment.reduction.dims) if assignment.reduction else set()
     for dim in sorted(reduced & target):
@@ -412,9 +394,7 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
         )
 
 
-def _check_running(
-    writer: Assignment, reader: Assignment, where: SourceLocation | str | None
-) -> None:
+def _check_running(writer: Assignment, reader: Assignment, where: Place) -> None:
     """Raise if a fold reads its output at an element that it does not write."""
     target = writer.target
     for expr in reader.value.walk():

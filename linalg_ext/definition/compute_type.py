@@ -51,7 +51,7 @@ from linalg_ext.definition.model import (
     runs_with,
 )
 from linalg_ext.definition.numpy_functions import cast_values
-from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.renaming import rewrite_expression, with_types_of, with_values
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -151,11 +151,8 @@ class ComputeForm:
                 value = self._cast_out(value, output, saturate=saturate)
             target = replace(assignment.target, type_var=output.type_var)
             assignments.append(_changed(assignment, target, value, self.definition))
-        operands = tuple(
-            replace(o, type_var=stored[o.name].type_var) if o.name in stored else o
-            for o in self.definition.operands
-        )
-        return replace(self.definition, operands=operands, assignments=tuple(assignments))
+        types = {output.name: output.type_var for output in self.outputs}
+        return replace(with_types_of(self.definition, types), assignments=tuple(assignments))
 
     def cast_in(self, output: StoredOutput) -> OpDefinition:
         """The element-wise op that makes an initial value one of the compute type."""
@@ -219,16 +216,8 @@ class ComputeForm:
                 return expr.args[0]
             return expr
 
-        operands = tuple(
-            replace(o, type_var=self.type_var) if o.name in names else o
-            for o in self.definition.operands
-        )
-        assignments = tuple(
-            replace(a, value=rewrite_expression(a.value, uncast))
-            for a in self.definition.assignments
-        )
-        definition = replace(self.definition, operands=operands, assignments=assignments)
-        return replace(self, definition=definition, answers={})
+        typed = with_types_of(self.definition, dict.fromkeys(names, self.type_var))
+        return replace(self, definition=with_values(typed, uncast), answers={})
 
     def _cast_out(self, value: ScalarExpr, output: StoredOutput, *, saturate: bool) -> ScalarExpr:
         if not saturate:
@@ -278,11 +267,8 @@ def in_compute_type(
         derived, stored = _derive(assignment, output, retyper, unsigned=unsigned)
         assignments.append(derived)
         outputs.append(stored)
-    cast = {output.name for output in outputs if output.is_cast}
-    operands = tuple(
-        replace(o, type_var=type_var) if o.name in cast else o for o in definition.operands
-    )
-    derived_definition = replace(definition, operands=operands, assignments=tuple(assignments))
+    typed = with_types_of(definition, {o.name: type_var for o in outputs if o.is_cast})
+    derived_definition = replace(typed, assignments=tuple(assignments))
     return ComputeForm(derived_definition, type_var, compute, tuple(outputs), elements)
 
 
@@ -424,7 +410,6 @@ class Retyper:
         """An expression as a number of the compute type.
 
         Args:
-            expr: any expression of the definition.
             unsigned: whether integers that no cast reads are unsigned there.
 
         Raises:

@@ -55,9 +55,8 @@ def canonical(definition: OpDefinition) -> OpDefinition:
         type_vars={name: f"T{i}" for i, name in enumerate(type_vars)},
         operands=operands,
     )
-    named = renaming.definition(definition)
     named = replace(
-        named,
+        renaming.definition(definition),
         name="",
         cpp_class_name="",
         doc="",
@@ -91,13 +90,14 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
     operands = tuple(
         replace(o, index_dims=None) if o.name in read else o for o in definition.operands
     )
-    assignments = tuple(
-        replace(
-            a, reduction=_with_sorted_dims(_reduction(a, definition.assignments), definition.dims)
-        )
-        for a in definition.assignments
-    )
-    return replace(definition, operands=operands, assignments=assignments)
+    assignments = []
+    for assignment in definition.assignments:
+        reduction = _reduction(assignment, definition.assignments)
+        if reduction is not None:
+            dims = sorted(reduction.dims, key=definition.dims.index)
+            reduction = replace(reduction, dims=tuple(dims))
+        assignments.append(replace(assignment, reduction=reduction))
+    return replace(definition, operands=operands, assignments=tuple(assignments))
 
 
 def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Reduction | None:
@@ -107,12 +107,6 @@ def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Red
         return reduction
     accumulated = accumulation(assignment.target, assignment.value, reduction.dims)
     return accumulated if accumulated and accumulated.function == reduction.initial else reduction
-
-
-def _with_sorted_dims(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
-    if reduction is None:
-        return None
-    return replace(reduction, dims=tuple(sorted(reduction.dims, key=dims.index)))
 
 
 def by_appearance(definition: OpDefinition) -> list[str]:
@@ -161,10 +155,7 @@ def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
     if expr.kind is not AffineKind.ADD:
         lhs, rhs = _with_sorted_sums(expr.lhs), _with_sorted_sums(expr.rhs)
         return AffineBinary(expr.kind, lhs, rhs)
-    total: AffineExpr = AffineConst(0)
-    for term in sorted(map(_with_sorted_sums, addends(expr)), key=str):
-        total = total + term
-    return total
+    return sum(sorted(map(_with_sorted_sums, addends(expr)), key=str), start=AffineConst(0))
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:

@@ -112,16 +112,12 @@ def _extreme(dtype: np.dtype[Any], *, largest: bool, unsigned: bool) -> Any:
     try:
         limits: Any = ml_dtypes.iinfo(dtype)
     except ValueError:
-        return _extreme_float(dtype, largest=largest)
+        infinity = np.array(np.inf if largest else -np.inf).astype(dtype)
+        if np.isinf(infinity.astype(np.float64)):
+            return infinity[()]
+        limits = ml_dtypes.finfo(dtype)
+        return limits.max if largest else limits.min
     if unsigned and limits.min < 0:
         # Read as unsigned, the bits of -1 are the largest number.
         return dtype.type(-1 if largest else 0)
     return dtype.type(limits.max if largest else limits.min)
-
-
-def _extreme_float(dtype: np.dtype[Any], *, largest: bool) -> Any:
-    infinity = np.array(np.inf if largest else -np.inf).astype(dtype)
-    if np.isinf(infinity.astype(np.float64)):
-        return infinity[()]
-    limits: Any = ml_dtypes.finfo(dtype)
-    return limits.max if largest else limits.min

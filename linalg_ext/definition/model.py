@@ -283,6 +283,11 @@ class OpDefinition:
         )
 
     @cached_property
+    def arguments(self) -> tuple[Operand, ...]:
+        """Inputs, then outputs: the operands that a call gives values for."""
+        return (*self.inputs, *self.outputs)
+
+    @cached_property
     def attributes(self) -> tuple[Operand, ...]:
         """Index and function attributes, in order."""
         return tuple(operand for operand in self.operands if operand.kind.is_attribute)
@@ -470,6 +475,11 @@ class OpDefinition:
         return "\n".join(lines)
 
 
+def class_name(name: str) -> str:
+    """The C++ class of an op by its name: `BatchMatmulOp` of `batch_matmul`."""
+    return f"{''.join(part.title() for part in name.split('_'))}Op"
+
+
 def _describe_operand(operand: Operand) -> str:
     if operand.kind.is_tensor:
         return f"{operand.name}: {operand.type_var}({', '.join(map(str, operand.shape))})"
@@ -497,7 +507,6 @@ def steps(definition: OpDefinition, *, by_reductions: bool = True) -> tuple[OpDe
     """The definitions of one structured op each that a definition is a sequence of.
 
     Args:
-        definition: the op.
         by_reductions: part statements that reduce over different dimensions, too; one structured
             op can hold them, and few rewrites know such an op.
 
@@ -758,8 +767,6 @@ def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Re
     one function that may reduce: `C + x`, `x + C`, `(C + x) + y`.
 
     Args:
-        target: the element that is written.
-        value: the value that is written.
         dims: the dimensions of the iteration space that the target lacks.
     """
     if not isinstance(value, Apply) or value.function not in REDUCTIONS:

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, domain_of
-from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, domain_of
+from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, ScalarExpr
-from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.shapes import Shapes, Symbols, check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, counted
 from linalg_ext.symbolic.affine import AffineExpr, AffineMap
@@ -52,7 +52,6 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
 
     Args:
         natural: the operand's own indices, one for each of its dimensions.
-        sugar: the transpose and the broadcast.
         subject: the op and the operand, for errors: `"matmul: B"`.
 
     Raises:
@@ -109,7 +108,6 @@ def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: st
 
     Args:
         dims: the iteration space of the op.
-        natural: the operand's own indices.
         map: from the iteration space to the passed operand.
         subject: the op and the operand, for errors.
 
@@ -156,21 +154,16 @@ def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -
             return replace(expr, indices=operands[expr.operand])
         return expr
 
+    changed = with_values(definition, moved)
     changed = replace(
-        definition,
+        changed,
         operands=tuple(
-            _reshaped(definition, operand, operands[operand.name])
-            if operand.name in operands
-            else operand
-            for operand in definition.operands
+            _reshaped(definition, o, operands[o.name]) if o.name in operands else o
+            for o in definition.operands
         ),
         assignments=tuple(
-            _to_target(
-                definition,
-                replace(a, value=rewrite_expression(a.value, moved)),
-                operands.get(a.target.operand, a.target.indices),
-            )
-            for a in definition.assignments
+            _to_target(definition, a, operands.get(a.target.operand, a.target.indices))
+            for a in changed.assignments
         ),
     )
     _check_covered(changed)
@@ -203,7 +196,7 @@ def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
     Raises:
         ArgumentError: it is not a tensor, or is read in several ways.
     """
-    if operand.kind is OperandKind.SCALAR or not operand.kind.is_tensor:
+    if not operand.kind.is_tensor:
         raise ArgumentError(
             f"{definition.name}: {operand.name} is not a tensor: it has no dimensions to map"
         )
@@ -246,20 +239,11 @@ def _check_covered(definition: OpDefinition) -> None:
         )
 
 
-def readings(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
-) -> list[str]:
+def readings(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> list[str]:
     """Return the keywords that the author of a call may have meant, where its shapes do not fit.
 
     Each entry names keywords for one input, or for two, with which the shapes fit:
     `"broadcast_x=[1]"`. There are at most 4 of them.
-
-    Args:
-        definition: the op.
-        shapes: the sizes of its tensors, None for one that is not known.
-        symbols: values of the symbols that index attributes bind.
     """
     ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
     keywords: list[str] = []
@@ -280,10 +264,7 @@ _MOST_READINGS = 4
 
 
 def _fitting_keywords(
-    definition: OpDefinition,
-    operands: Sequence[str],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operands: Sequence[str], shapes: Shapes, symbols: Symbols
 ) -> list[str]:
     """The keywords for some operands, all of them given otherwise, with which shapes fit."""
     keywords = []
@@ -304,10 +285,7 @@ def _fitting_keywords(
 
 
 def _without_units(
-    definition: OpDefinition,
-    operands: Sequence[str],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operands: Sequence[str], shapes: Shapes, symbols: Symbols
 ) -> list[str]:
     """Return keywords that fit once dimensions of size 1 are dropped, as NumPy does implicitly."""
     keywords = []
@@ -334,17 +312,13 @@ def _sugars(natural: int, rank: int) -> Iterator[Sugar]:
 
 
 def fits(
-    definition: OpDefinition,
-    changed: Mapping[str, Indices],
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, changed: Mapping[str, Indices], shapes: Shapes, symbols: Symbols
 ) -> bool:
     """Return whether shapes fit together, with some operands read by other indices.
 
     Args:
         definition: the op, at its rank.
         changed: the other indices, by operand.
-        shapes, symbols: as of `readings`.
     """
     try:
         mapped = with_indices_of(definition, changed)
@@ -368,10 +342,7 @@ def _keywords(operand: str, sugar: Sugar) -> str:
 
 
 def add_readings(
-    error: ArgumentError,
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    error: ArgumentError, definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> ArgumentError:
     """An error about shapes that do not fit, with the ways in which they would."""
     fitting = readings(definition, shapes, symbols)

@@ -8,7 +8,7 @@ keep NumPy's signedness: a `_signed` function on unsigned integers computes on t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,8 +179,6 @@ def evaluate(
         definition: the op; not rank-polymorphic unless every tensor is of rank 0.
         operands: an array for each input and each output (its value before the op), by name.
         extents: the size of each dimension of the iteration space.
-        dtypes: the dtype of each type variable.
-        attributes: the attributes of the call.
     """
     arrays = {**operands, **{o.name: np.array(operands[o.name]) for o in definition.outputs}}
     shapes = {o.name: arrays[o.name].shape for o in definition.operands if o.kind.is_tensor}
@@ -211,99 +209,94 @@ def _evaluate_step(
         range(extents[dim])[:: -1 if dim in backwards else 1]
         for dim in spaces[IteratorType.REDUCTION]
     ]
-    scope = _Scope(dtypes, attributes, symbols, tuple(parallel))
-    scope.starts = {
+    starts = {
         a.target.operand: recurrence_start(a, attributes, dtypes[str(a.target.type_var)])
         for a in definition.assignments
         if a.recurrence
     }
+    all_dtypes = {**{name: np.dtype(dtype) for name, dtype in PREDEFINED.items()}, **dtypes}
+    scope = _Scope(all_dtypes, attributes, symbols, tuple(parallel), starts, grid, operands)
     for point in itertools.product(*sizes):
-        position = {
-            **grid,
-            **dict(zip(spaces[IteratorType.REDUCTION], map(np.int64, point), strict=True)),
-        }
-        values = {**operands, **outputs}
+        places = zip(spaces[IteratorType.REDUCTION], map(np.int64, point), strict=True)
+        scope.position = {**grid, **dict(places)}
+        scope.arrays = {**operands, **outputs}
         for assignment in definition.assignments:
-            result = scope.value(assignment.value, position, values)
+            result = scope.value(assignment.value)
             target = outputs[assignment.target.operand]
-            where = scope.indices(assignment.target, position)
             updated = np.array(target)
-            updated[where] = np.asarray(result).astype(target.dtype)
+            updated[scope.indices(assignment.target)] = np.asarray(result).astype(target.dtype)
             outputs[assignment.target.operand] = updated
     return outputs
 
 
+@dataclass
 class _Scope:
-    """The values and types that an expression refers to while it is evaluated."""
+    """The values and types that an expression refers to while it is evaluated.
 
-    def __init__(
-        self,
-        dtypes: Mapping[str, np.dtype[Any]],
-        attributes: CallAttributes,
-        symbols: Mapping[AffineExpr, int],
-        shape: Sequence[int],
-    ) -> None:
-        self.dtypes = {**{k: np.dtype(v) for k, v in PREDEFINED.items()}, **dtypes}
-        self.attributes = attributes
-        self.symbols = symbols
-        self.shape = tuple(shape)
-        self.starts: Mapping[str, complex] = {}
+    Attributes:
+        shape: that of the parallel space.
+        starts: the value of each recurrence before its first step.
+        position: a position of the reduction space, and all of the parallel one.
+        arrays: the operands and the outputs before that position.
+    """
 
-    def indices(self, access: Access | Carried, position: Mapping[str, Any]) -> tuple[Array, ...]:
-        """Index arrays of an access at one position of the reduction space."""
-        return tuple(self._index(index, position) for index in access.indices)
+    dtypes: Mapping[str, np.dtype[Any]]
+    attributes: CallAttributes
+    symbols: Mapping[AffineExpr, int]
+    shape: tuple[int, ...]
+    starts: Mapping[str, complex]
+    position: Mapping[str, Any]
+    arrays: Mapping[str, Array]
 
-    def _index(self, index: AffineExpr, position: Mapping[str, Any]) -> Array:
-        leaves: dict[AffineExpr, Any] = {AffineDim(dim): grid for dim, grid in position.items()}
+    def indices(self, access: Access | Carried) -> tuple[Array, ...]:
+        """Index arrays of an access."""
+        return tuple(map(self._index, access.indices))
+
+    def _index(self, index: AffineExpr) -> Array:
+        leaves: dict[AffineExpr, Any] = {AffineDim(d): grid for d, grid in self.position.items()}
         leaves.update(self.symbols)
         return np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
 
-    def _looked_up(
-        self, lookup: Lookup, position: Mapping[str, Any], arrays: Mapping[str, Array]
-    ) -> Array:
+    def _looked_up(self, lookup: Lookup) -> Array:
         """Elements at computed places, each moved to the nearest in range."""
-        table = arrays[lookup.operand]
+        table = self.arrays[lookup.operand]
         indices = [
-            self._index(index, position)
+            self._index(index)
             if isinstance(index, AffineExpr)
-            else np.clip(self.value(index, position, arrays), 0, size - 1)
+            else np.clip(self.value(index), 0, size - 1)
             for index, size in zip(lookup.indices, table.shape, strict=True)
         ]
         return np.asarray(table[tuple(np.broadcast_arrays(*indices))])
 
-    def _carried(
-        self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
-    ) -> Array:
+    def _carried(self, carried: Carried) -> Array:
         """The elements of one step before; the start of the recurrence, before the first."""
-        output = arrays[carried.operand]
-        indices = self.indices(carried, position)
+        output = self.arrays[carried.operand]
+        indices = self.indices(carried)
         inside = [(p >= 0) & (p < size) for p, size in zip(indices, output.shape, strict=True)]
         if not np.logical_and.reduce(inside).all():
             start = np.asarray(self.starts[carried.operand]).astype(output.dtype)
             return np.broadcast_to(start, self.shape)
         return np.asarray(output[indices])
 
-    def value(
-        self, expr: ScalarExpr, position: Mapping[str, Any], arrays: Mapping[str, Array]
-    ) -> Array:
-        """The value of an expression at one position of the reduction space."""
+    def value(self, expr: ScalarExpr) -> Array:
+        """The value of an expression."""
         match expr:
             case Access():
-                return np.asarray(arrays[expr.operand][self.indices(expr, position)])
+                return np.asarray(self.arrays[expr.operand][self.indices(expr)])
             case Lookup():
-                return self._looked_up(expr, position, arrays)
+                return self._looked_up(expr)
             case Carried():
-                return self._carried(expr, position, arrays)
+                return self._carried(expr)
             case ScalarOperand():
-                return np.asarray(arrays[expr.operand])
+                return np.asarray(self.arrays[expr.operand])
             case Const(value=value):
                 return np.asarray(value, np.int64 if isinstance(value, int) else np.float64)
             case Index(dim=dim):
-                return np.asarray(position[dim])
+                return np.asarray(self.position[dim])
             case Size(symbol=symbol):
                 return np.asarray(self.symbols[AffineSymbol(symbol)], np.int64)
             case Apply():
-                args = [self.value(arg, position, arrays) for arg in expr.args]
+                args = [self.value(arg) for arg in expr.args]
                 function = expr.function
                 if expr.attribute is not None:
                     function = self.attributes.functions[expr.attribute]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar as PyTypeVar
 
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand
 from linalg_ext.definition.scalar import (
@@ -54,16 +55,17 @@ class Renaming:
     def _dim(self, dim: str) -> str:
         return self.dims.get(dim, dim)
 
-    def _type_var(self, type_var: TypeVar | None) -> TypeVar | None:
-        if type_var is None:
-            return None
+    def _name(self, operand: str) -> str:
+        return self.operands.get(operand, operand)
+
+    def _type_var(self, type_var: TypeVar) -> TypeVar:
         return TypeVar(self.type_vars.get(type_var.name, type_var.name))
 
     def _operand(self, operand: Operand) -> Operand:
         return replace(
             operand,
-            name=self.operands.get(operand.name, operand.name),
-            type_var=self._type_var(operand.type_var),
+            name=self._name(operand.name),
+            type_var=operand.type_var and self._type_var(operand.type_var),
             shape=self.indices(operand.shape),
             index_dims=None if operand.index_dims is None else self.indices(operand.index_dims),
         )
@@ -71,54 +73,50 @@ class Renaming:
     def _assignment(self, assignment: Assignment) -> Assignment:
         reduction = assignment.reduction
         if reduction is not None:
-            attribute = reduction.attribute
             reduction = replace(
                 reduction,
-                dims=tuple(self._dim(dim) for dim in reduction.dims),
-                attribute=self.operands.get(attribute, attribute) if attribute else None,
+                dims=tuple(map(self._dim, reduction.dims)),
+                attribute=reduction.attribute and self._name(reduction.attribute),
             )
         return Assignment(
-            self._access(assignment.target), self.expression(assignment.value), reduction
+            self._element(assignment.target), self.expression(assignment.value), reduction
         )
 
-    def _access(self, access: Access) -> Access:
-        return Access(
-            self.operands.get(access.operand, access.operand),
-            self.indices(access.indices),
-            self._type_var(access.type_var) or access.type_var,
+    def _element(self, element: _Element) -> _Element:
+        return type(element)(
+            self._name(element.operand),
+            self.indices(element.indices),
+            self._type_var(element.type_var),
         )
 
     def _leaf(self, expr: ScalarExpr) -> ScalarExpr:
         match expr:
             case Access():
-                return self._access(expr)
+                return self._element(expr)
             case Carried():
-                renamed = self._access(Access(expr.operand, expr.indices, expr.type_var))
-                return Carried(renamed.operand, renamed.indices, renamed.type_var)
+                return self._element(expr)
             case Lookup(operand=name, indices=indices, type_var=type_var):
-                return Lookup(
-                    self.operands.get(name, name),
-                    tuple(
-                        i if isinstance(i, ScalarExpr) else self.indices((i,))[0] for i in indices
-                    ),
-                    self._type_var(type_var) or type_var,
+                places = tuple(
+                    i if isinstance(i, ScalarExpr) else self.indices((i,))[0] for i in indices
                 )
+                return Lookup(self._name(name), places, self._type_var(type_var))
             case ScalarOperand(operand=name, type_var=type_var):
-                return ScalarOperand(
-                    self.operands.get(name, name), self._type_var(type_var) or type_var
-                )
+                return ScalarOperand(self._name(name), self._type_var(type_var))
             case Index(dim=dim):
                 return Index(self._dim(dim))
             case Size(symbol=symbol):
                 return _size(symbol, self.symbols.get(symbol))
-            case Apply(attribute=attribute):
+            case Apply(type_var=type_of_cast, attribute=attribute):
                 return replace(
                     expr,
-                    type_var=self._type_var(expr.type_var),
-                    attribute=self.operands.get(attribute, attribute) if attribute else None,
+                    type_var=type_of_cast and self._type_var(type_of_cast),
+                    attribute=attribute and self._name(attribute),
                 )
             case _:
                 return expr
+
+
+_Element = PyTypeVar("_Element", Access, Carried)
 
 
 def _size(symbol: str, value: AffineExpr | int | None) -> ScalarExpr:
@@ -151,6 +149,14 @@ def with_values(
             replace(a, value=rewrite_expression(a.value, change)) for a in definition.assignments
         ),
     )
+
+
+def with_types_of(definition: OpDefinition, types: Mapping[str, TypeVar]) -> OpDefinition:
+    """A definition with other type variables of some operands, its expressions left as they are."""
+    operands = (
+        replace(o, type_var=types[o.name]) if o.name in types else o for o in definition.operands
+    )
+    return replace(definition, operands=tuple(operands))
 
 
 def with_indices(

@@ -5,21 +5,14 @@ Immutable trees. They carry Python's operators, so that every front end builds t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.definition.functions import (
-    BINARY,
-    FUNCTIONS,
-    TERNARY,
-    TYPE,
-    UNARY,
-    Function,
-    FunctionKind,
-)
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.numpy_functions import NUMPY_FUNCTIONS
 from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location, counted
 from linalg_ext.symbolic.affine import (
@@ -38,6 +31,18 @@ def _refuse_operator(symbol: str, hint: str) -> NoReturn:
     )
 
 
+def _operator(name: str) -> Callable[[ScalarExpr, ScalarExpr | float], ScalarExpr]:
+    return lambda self, other: apply(BINARY[name], (self, other))
+
+
+def _reflected(name: str) -> Callable[[ScalarExpr, float], ScalarExpr]:
+    return lambda self, other: apply(BINARY[name], (other, self))
+
+
+def _unary(name: str) -> Callable[[ScalarExpr], ScalarExpr]:
+    return lambda self: Apply(UNARY[name], (self,))
+
+
 class ScalarExpr:
     """A scalar expression; `+ - * / **`, `< <= > >=`, `& | ^ ~`, `abs` and minus build larger ones.
 
@@ -48,35 +53,16 @@ class ScalarExpr:
 
     __slots__ = ()
 
-    def __add__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: float) -> ScalarExpr:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: float) -> ScalarExpr:
-        return _binary("sub", other, self)
-
-    def __mul__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: float) -> ScalarExpr:
-        return _binary("mul", other, self)
-
-    def __truediv__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("div", self, other)
-
-    def __rtruediv__(self, other: float) -> ScalarExpr:
-        return _binary("div", other, self)
-
-    def __neg__(self) -> ScalarExpr:
-        return Apply(UNARY["negf"], (self,))
-
-    def __pow__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("powf", self, other)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
+    __pow__ = _operator("powf")
+    __and__, __or__, __xor__ = map(_operator, ("and", "or", "xor"))
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("lt", "le", "gt", "ge"))
+    __neg__, __abs__, __invert__ = map(_unary, ("negf", "abs", "not"))
+    __floor__, __ceil__ = _unary("floor"), _unary("ceil")
+    __trunc__, __round__ = _unary("trunc"), _unary("roundeven")
 
     def __mod__(self, other: object) -> NoReturn:
         _refuse_operator("%", "write BinaryFn.rem(x, y): C's remainder, with the sign of x")
@@ -89,26 +75,11 @@ class ScalarExpr:
 
     def __lshift__(self, other: object) -> ScalarExpr:
         if isinstance(other, int) and 0 <= other < 63:
-            return _binary("mul", self, 1 << other)
+            return self * (1 << other)
         _refuse_operator("<<", "shift by a number, as in x << 3; else multiply by a power of two")
 
     def __rshift__(self, other: object) -> NoReturn:
         _refuse_operator(">>", "divide by a power of two: x / 8 rounds towards zero")
-
-    def __abs__(self) -> ScalarExpr:
-        return Apply(UNARY["abs"], (self,))
-
-    def __floor__(self) -> ScalarExpr:
-        return Apply(UNARY["floor"], (self,))
-
-    def __ceil__(self) -> ScalarExpr:
-        return Apply(UNARY["ceil"], (self,))
-
-    def __trunc__(self) -> ScalarExpr:
-        return Apply(UNARY["trunc"], (self,))
-
-    def __round__(self) -> ScalarExpr:
-        return Apply(UNARY["roundeven"], (self,))
 
     def __float__(self) -> NoReturn:
         raise DefinitionError(
@@ -152,30 +123,6 @@ class ScalarExpr:
                 "`C[D.m] += A[D.m, D.k]` and ReduceFn.max[D.k](...)",
             )
         return apply(chosen, args)
-
-    def __invert__(self) -> ScalarExpr:
-        return Apply(UNARY["not"], (self,))
-
-    def __and__(self, other: ScalarExpr | int) -> ScalarExpr:
-        return _binary("and", self, other)
-
-    def __or__(self, other: ScalarExpr | int) -> ScalarExpr:
-        return _binary("or", self, other)
-
-    def __xor__(self, other: ScalarExpr | int) -> ScalarExpr:
-        return _binary("xor", self, other)
-
-    def __lt__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("lt", self, other)
-
-    def __gt__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("gt", self, other)
-
-    def __le__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("le", self, other)
-
-    def __ge__(self, other: ScalarExpr | float) -> ScalarExpr:
-        return _binary("ge", self, other)
 
     def __bool__(self) -> NoReturn:
         raise DefinitionError(
@@ -429,57 +376,17 @@ def apply(
     return Apply(function, tuple(as_operand(arg, known, name) for arg in args), type_var, attribute)
 
 
-def _binary(name: str, lhs: ScalarExpr | float, rhs: ScalarExpr | float) -> Apply:
-    return apply(BINARY[name], (lhs, rhs))
-
-
 _FUNCTIONS_OF_UFUNCS = {
     **{
-        name: function
-        for table in FUNCTIONS.values()
-        for name, function in table.items()
-        if function.kind is not FunctionKind.TYPE and isinstance(getattr(np, name, None), np.ufunc)
+        ufunc.__name__: (UNARY | BINARY)[name]
+        for name, ufunc in NUMPY_FUNCTIONS.items()
+        if isinstance(ufunc, np.ufunc)
     },
-    **{
-        ufunc: UNARY[name]
-        for ufunc, name in {
-            "absolute": "abs",
-            "negative": "negf",
-            "conjugate": "conj",
-            "rint": "roundeven",
-            "invert": "not",
-            "bitwise_not": "not",
-            "arcsin": "asin",
-            "arccos": "acos",
-            "arctan": "atan",
-            "arcsinh": "asinh",
-            "arccosh": "acosh",
-            "arctanh": "atanh",
-        }.items()
-    },
-    **{
-        ufunc: BINARY[name]
-        for ufunc, name in {
-            "subtract": "sub",
-            "multiply": "mul",
-            "divide": "div",
-            "true_divide": "div",
-            "maximum": "max_signed",
-            "minimum": "min_signed",
-            "power": "powf",
-            "fmod": "rem",
-            "arctan2": "atan2",
-            "bitwise_and": "and",
-            "bitwise_or": "or",
-            "bitwise_xor": "xor",
-            "equal": "eq",
-            "not_equal": "ne",
-            "less": "lt",
-            "less_equal": "le",
-            "greater": "gt",
-            "greater_equal": "ge",
-        }.items()
-    },
+    "square": UNARY["square"],
+    "reciprocal": UNARY["reciprocal"],
+    "divide": BINARY["div"],
+    "arctan2": BINARY["atan2"],
+    "bitwise_not": UNARY["not"],
 }
 """The function of each ufunc of NumPy's that has one of the same meaning."""
 

@@ -31,18 +31,15 @@ from linalg_ext.symbolic.integers import Symbol, lower, maximum, upper
 Size = Any
 """An `int`, or a symbolic integer."""
 
+Shapes = Mapping[str, Sequence[Size | None]]
+"""The sizes of operands by their names; None for a size that is not known."""
 
-def infer_extents(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> dict[str, Size]:
+Symbols = Mapping[str, int]
+"""The values of the symbols that index attributes bind."""
+
+
+def infer_extents(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> dict[str, Size]:
     """The size of each dimension of the iteration space that the shapes determine.
-
-    Args:
-        definition: the op.
-        shapes: sizes of the operands that are known, by name; None for a size that is not.
-        symbols: values of the symbols that index attributes bind.
 
     Raises:
         ShapeError: an operand is too small for a single position of a sum (a kernel larger than the
@@ -67,11 +64,7 @@ def infer_extents(
         shapes |= {name: output_shape(definition, name, extents) for name in derived}
 
 
-def _extents(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> dict[str, Size]:
+def _extents(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> dict[str, Size]:
     """As `infer_extents`, for the sizes that the operands of known shapes determine."""
     longer = longer_axes(definition)
     terms = _furthest(definition, _index_terms(definition, shapes, symbols))
@@ -119,10 +112,8 @@ def longer_axes(definition: OpDefinition) -> frozenset[Place]:
     say how long it is.
     """
     stated: dict[str, set[AffineExpr]] = {}
-    for output in definition.outputs:
-        indices = definition.assignment_to(output.name).target.indices
-        for index, size in zip(indices, output.shape, strict=False):
-            stated.setdefault(_name(index), set()).add(size)
+    for index, size in _written_axes(definition):
+        stated.setdefault(_name(index), set()).add(size)
     return frozenset(
         (name, axis, dim)
         for (name, axis, dim) in _places_read(definition)
@@ -203,15 +194,32 @@ def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_In
 
 def _is_as_long_as_output(definition: OpDefinition, term: _IndexTerm) -> bool:
     """Return whether an output declares to be as long as the axis that its dimension indexes."""
-    size = definition.operand(term.operand).shape
-    return any(
-        index == term.expr and declared == size[term.axis]
+    shape = definition.operand(term.operand).shape
+    return term.axis < len(shape) and (term.expr, shape[term.axis]) in _written_axes(definition)
+
+
+def _written_axes(definition: OpDefinition) -> list[tuple[AffineExpr, AffineExpr]]:
+    """The index and the declared size of each axis of each output."""
+    return [
+        axis
         for output in definition.outputs
-        if term.axis < len(size)
-        for index, declared in zip(
+        for axis in zip(
             definition.assignment_to(output.name).target.indices, output.shape, strict=False
         )
-    )
+    ]
+
+
+def _declared_axes(
+    definition: OpDefinition, shapes: Shapes
+) -> list[tuple[str, int, AffineExpr, Size | None]]:
+    """The operand, the number, the declared size and the size of each axis of some shapes."""
+    return [
+        (name, axis, expr, size)
+        for name, shape in shapes.items()
+        for axis, (expr, size) in enumerate(
+            zip(definition.operand(name).shape, shape, strict=False)
+        )
+    ]
 
 
 def _declared_extents(
@@ -220,10 +228,7 @@ def _declared_extents(
     """Sizes that the declared shapes of outputs state: numbers, attributes, products of sizes."""
     return {
         _name(index): size.evaluate(known)
-        for output in definition.outputs
-        for index, size in zip(
-            definition.assignment_to(output.name).target.indices, output.shape, strict=False
-        )
+        for index, size in _written_axes(definition)
         if all(AffineSymbol(symbol) in known for symbol in size.symbols)
     }
 
@@ -231,11 +236,7 @@ def _declared_extents(
 def output_shape(
     definition: OpDefinition, output: str, extents: Mapping[str, Size]
 ) -> tuple[Size, ...]:
-    """The shape of an output.
-
-    Raises:
-        ShapeError: the inputs do not determine it.
-    """
+    """The shape of an output; a ShapeError where the inputs do not determine it."""
     target = definition.assignment_to(output).target
     # Index 0 is that of an axis of size 1, see the checks of definitions.
     sizes = {**extents, "": 1}
@@ -251,10 +252,7 @@ def output_shape(
 
 
 def check_shapes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-    extents: Mapping[str, Size],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols, extents: Mapping[str, Size]
 ) -> None:
     """Raise unless every index that the op reaches lies inside its operand.
 
@@ -288,9 +286,7 @@ def check_shapes(
 
 
 def demands(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> Iterator[tuple[str, Size, Size]]:
     """Yield the conditions on open sizes: a sign, `==` or `>=`, between two sizes."""
     if definition.is_rank_polymorphic:
@@ -323,11 +319,7 @@ def _may_end_early(definition: OpDefinition, term: _IndexTerm) -> bool:
     )
 
 
-def _check_tables(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    extents: Mapping[str, int],
-) -> None:
+def _check_tables(definition: OpDefinition, shapes: Shapes, extents: Mapping[str, int]) -> None:
     """A computed index is moved to the nearest in range; an empty axis has none."""
     for lookup in definition.lookups:
         for axis, index in enumerate(lookup.indices):
@@ -341,55 +333,43 @@ def _check_tables(
                 )
 
 
-def _check_declared_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> None:
+def _check_declared_sizes(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> None:
     """A size that is declared as a number or as an expression is that long.
 
     An input may be longer where windows slide over it, for a stride need not divide an image, and
     where it is read from some place on.
     """
     known = symbol_sizes(definition, shapes, symbols)
-    for name, shape in shapes.items():
-        operand = definition.operand(name)
-        for axis, (expr, size) in enumerate(zip(operand.shape, shape, strict=False)):
-            stating: tuple[type[AffineExpr], ...] = (AffineConst,)
-            if operand.kind is OperandKind.OUTPUT_TENSOR or _is_read_from_its_start(
-                definition, name, axis
-            ):
-                stating = (AffineConst, AffineBinary)
-            is_known = all(AffineSymbol(symbol) in known for symbol in expr.symbols)
-            if not (isinstance(expr, stating) and is_known):
-                continue
-            stated = expr.evaluate(known)
-            if isinstance(size, int) and isinstance(stated, int) and size != stated:
-                raise ShapeError(
-                    f"{definition.name}: {name} has size {size} along axis {axis}, "
-                    f"which is declared as {expr}",
-                    expected=f"{stated}",
-                )
+    for name, axis, expr, size in _declared_axes(definition, shapes):
+        is_output = definition.operand(name).kind is OperandKind.OUTPUT_TENSOR
+        states_size = isinstance(expr, AffineConst) or (
+            isinstance(expr, AffineBinary)
+            and (is_output or _is_read_from_its_start(definition, name, axis))
+        )
+        if not states_size or any(AffineSymbol(symbol) not in known for symbol in expr.symbols):
+            continue
+        stated = expr.evaluate(known)
+        if isinstance(size, int) and isinstance(stated, int) and size != stated:
+            raise ShapeError(
+                f"{definition.name}: {name} has size {size} along axis {axis}, "
+                f"which is declared as {expr}",
+                expected=f"{stated}",
+            )
 
 
-def _check_equal_symbols(
-    definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
-) -> None:
+def _check_equal_symbols(definition: OpDefinition, shapes: Shapes) -> None:
     """Raise if a symbol stands for two sizes that differ."""
     first_uses: dict[AffineExpr, tuple[int, str]] = {}
-    for name, shape in shapes.items():
-        for axis, (expr, size) in enumerate(
-            zip(definition.operand(name).shape, shape, strict=False)
-        ):
-            if not isinstance(expr, AffineSymbol) or not isinstance(size, int):
-                continue
-            first, first_use = first_uses.setdefault(expr, (size, f"{name} (axis {axis})"))
-            if first != size:
-                raise ShapeError(
-                    f"{definition.name}: {expr} is {first} for {first_use}, "
-                    f"but {name} has size {size} along axis {axis}",
-                    expected=f"equal sizes: {_describe(definition)}",
-                )
+    for name, axis, expr, size in _declared_axes(definition, shapes):
+        if not isinstance(expr, AffineSymbol) or not isinstance(size, int):
+            continue
+        first, first_use = first_uses.setdefault(expr, (size, f"{name} (axis {axis})"))
+        if first != size:
+            raise ShapeError(
+                f"{definition.name}: {expr} is {first} for {first_use}, "
+                f"but {name} has size {size} along axis {axis}",
+                expected=f"equal sizes: {_describe(definition)}",
+            )
 
 
 def check_rank(definition: OpDefinition, name: str, rank: int) -> None:
@@ -414,11 +394,7 @@ class _IndexTerm:
     written: AffineExpr
 
 
-def _index_terms(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
-) -> list[_IndexTerm]:
+def _index_terms(definition: OpDefinition, shapes: Shapes, symbols: Symbols) -> list[_IndexTerm]:
     known: dict[AffineExpr, AffineExpr | int] = {
         symbol: size
         for symbol, size in symbol_sizes(definition, shapes, symbols).items()
@@ -478,33 +454,23 @@ def _name(index: AffineExpr) -> str:
 
 
 def symbol_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> dict[AffineExpr, Size]:
     """The value of each symbol that an index attribute binds, or that sizes of operands say.
 
     Of a size that is declared as `L + 1` or `2 * C`, L and C follow.
-
-    Args:
-        definition: the op.
-        shapes: sizes of the operands that are known, by name; None for a size that is not.
-        symbols: values of the symbols that index attributes bind.
     """
     values = _direct_sizes(definition, shapes, symbols)
-    shifted_axes = [
-        (name, axis, expr, size)
-        for name, shape in shapes.items()
-        for axis, (expr, size) in enumerate(
-            zip(definition.operand(name).shape, shape, strict=False)
-        )
+    composed_sizes = [
+        (expr, size)
+        for name, axis, expr, size in _declared_axes(definition, shapes)
         if isinstance(expr, AffineBinary) and size is not None
+        if not _has_windows(definition, name, axis)
     ]
-    shifted_axes = [axis for axis in shifted_axes if not _has_windows(definition, axis[0], axis[1])]
     progress = True
     while progress:
         progress = False
-        for _, _, expr, size in shifted_axes:
+        for expr, size in composed_sizes:
             unknown = {symbol for symbol in expr.symbols if AffineSymbol(symbol) not in values}
             solved = _solved_symbol(expr, size, values) if len(unknown) == 1 else None
             if solved is not None:
@@ -552,20 +518,16 @@ def _solved_symbol(expr: AffineExpr, size: Size, known: Mapping[AffineExpr, Size
 
 
 def _direct_sizes(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, shapes: Shapes, symbols: Symbols
 ) -> dict[AffineExpr, Size]:
     """The values of symbols that are sizes by themselves, or an attribute's."""
     values: dict[AffineExpr, Size] = {}
-    for name, shape in shapes.items():
-        declared = definition.operand(name).shape
-        for expr, size in zip(declared, shape, strict=False):
-            if not isinstance(expr, AffineSymbol) or size is None:
-                continue
-            # A number is worth more than a size that is known at run time only.
-            if expr not in values or isinstance(size, int):
-                values[expr] = size
+    for _, _, expr, size in _declared_axes(definition, shapes):
+        if not isinstance(expr, AffineSymbol) or size is None:
+            continue
+        # A number is worth more than a size that is known at run time only.
+        if expr not in values or isinstance(size, int):
+            values[expr] = size
     values.update((AffineSymbol(name), value) for name, value in symbols.items())
     return values
 

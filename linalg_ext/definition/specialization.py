@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
-from linalg_ext.definition.renaming import Renaming, rewrite_expression
+from linalg_ext.definition.renaming import (
+    Renaming,
+    rewrite_expression,
+    with_types_of,
+    with_values,
+)
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -47,7 +52,6 @@ def specialize(
     one is left. Attributes become numbers and functions.
 
     Args:
-        definition: the op.
         types: the element type of each type variable, as MLIR spells it: `"f32"`, `"i8"`.
         attributes: the values of attributes (`resolve_attributes`); None keeps them.
 
@@ -83,6 +87,16 @@ def specialize(
     )
 
 
+def specialized(
+    definition: OpDefinition, types: Mapping[str, str]
+) -> tuple[OpDefinition, dict[str, str]]:
+    """The definition at given element types, and the element type of each of its type variables."""
+    result = specialize(definition, types)
+    pairs = zip(definition.operands, result.operands, strict=True)
+    variables = {new.type_var: old.type_var for old, new in pairs}
+    return result, {new.name: types[old.name] for new, old in variables.items() if new and old}
+
+
 def at_rank(definition: OpDefinition, rank: int) -> OpDefinition:
     """A rank-polymorphic definition on tensors of a rank; any other definition as it is."""
     if not definition.is_rank_polymorphic:
@@ -94,19 +108,13 @@ def at_rank(definition: OpDefinition, rank: int) -> OpDefinition:
     def ranked(expr: ScalarExpr) -> ScalarExpr:
         return replace(expr, indices=indices) if isinstance(expr, Access) else expr
 
+    valued = with_values(definition, ranked)
     return replace(
-        definition,
+        valued,
         dims=dims,
-        operands=tuple(
-            replace(o, shape=shape) if o.kind.is_tensor else o for o in definition.operands
-        ),
+        operands=tuple(replace(o, shape=shape) if o.kind.is_tensor else o for o in valued.operands),
         assignments=tuple(
-            replace(
-                a,
-                target=replace(a.target, indices=indices),
-                value=rewrite_expression(a.value, ranked),
-            )
-            for a in definition.assignments
+            replace(a, target=replace(a.target, indices=indices)) for a in valued.assignments
         ),
     )
 
@@ -165,16 +173,13 @@ class _Specializer:
         if expr.function == TERNARY["clamp"]:
             x, low, high = expr.args
             return self._composed("min_signed", self._composed("max_signed", x, low), high)
-        if expr.function == TERNARY["fma"] and not self._is_float(type_of(expr)):
+        if expr.function == TERNARY["fma"] and self._element(type_of(expr))[:1] not in ("f", "b"):
             x, y, z = expr.args
             return self._composed("add", self._composed("mul", x, y), z)
         return expr
 
     def _composed(self, name: str, x: ScalarExpr, y: ScalarExpr) -> Apply:
         return Apply(self._on_booleans(BINARY[name], type_of(x)), (x, y))
-
-    def _is_float(self, type_var: TypeVar | None) -> bool:
-        return self._element(type_var)[:1] in ("f", "b")
 
     def _cast(self, expr: Apply) -> ScalarExpr:
         (value,) = expr.args
@@ -249,12 +254,4 @@ def with_own_types(definition: OpDefinition) -> OpDefinition:
             return Apply(TYPE["cast_signed"], (typed,), result)
         return expr
 
-    return replace(
-        definition,
-        operands=tuple(
-            replace(o, type_var=own[o.name]) if o.name in own else o for o in definition.operands
-        ),
-        assignments=tuple(
-            replace(a, value=rewrite_expression(a.value, cast)) for a in definition.assignments
-        ),
-    )
+    return with_values(with_types_of(definition, own), cast)

@@ -43,15 +43,11 @@ class Diagnostic:
     @classmethod
     def at(cls, location: ir.Location, message: str) -> Diagnostic:
         """Make an error of our own at a location."""
-        position = ir.FileLineColLoc(location) if _is_file_location(location) else None
-        return cls(
-            severity="error",
-            message=message,
-            location=str(location),
-            file=position.filename if position is not None else None,
-            line=position.start_line if position is not None else None,
-            column=position.start_col if position is not None else None,
-        )
+        if location.typeid != ir.FileLineColLoc.static_typeid:
+            return cls("error", message, str(location))
+        at = ir.FileLineColLoc(location)
+        file, line, column = at.filename, at.start_line, at.start_col
+        return cls("error", message, str(location), file, line, column)
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -140,7 +136,3 @@ def of_silence(text: str) -> tuple[Diagnostic, ...]:
 def joined(*groups: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Join several lists, each diagnostic once."""
     return tuple(dict.fromkeys(diagnostic for group in groups for diagnostic in group))
-
-
-def _is_file_location(location: ir.Location) -> bool:
-    return bool(location.typeid == ir.FileLineColLoc.static_typeid)

@@ -6,8 +6,9 @@ nothing of MLIR is needed to read it.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from linalg_ext.errors import DefinitionError, NotationError
@@ -37,11 +38,7 @@ class AffineTextError(NotationError):
 
 @lru_cache(maxsize=4096)
 def parse_affine_map(text: str) -> AffineMap:
-    """The map that a text says.
-
-    Raises:
-        AffineTextError: with the place in the text.
-    """
+    """The map that a text says; an AffineTextError with the place in the text."""
     return _Parser(text).map()
 
 
@@ -59,6 +56,17 @@ def affine_map(value: object) -> AffineMap:
     # MLIR's own print as one of the two forms that a text may have.
     text = str(value).strip()
     return parse_affine_map(text if text.startswith("affine_map") else f"affine_map<{text}>")
+
+
+_OPERATORS: Mapping[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "floordiv": operator.floordiv,
+    "ceildiv": operator.truediv,
+    "mod": operator.mod,
+}
+"""The operators of the text, as Python's operators on expressions."""
 
 
 class _Parser:
@@ -112,19 +120,21 @@ class _Parser:
         return names
 
     def _sum(self) -> AffineExpr:
-        result = self._product()
-        while (operator := self._peek()) in ("+", "-"):
-            _, offset = self._next()
-            other = self._product()
-            result = self._built(operator, result, other, offset)
-        return result
+        return self._chain(self._product, ("+", "-"))
 
     def _product(self) -> AffineExpr:
-        result = self._factor()
-        while (operator := self._peek()) in ("*", "floordiv", "ceildiv", "mod"):
-            _, offset = self._next()
-            other = self._factor()
-            result = self._built(operator, result, other, offset)
+        return self._chain(self._factor, ("*", "floordiv", "ceildiv", "mod"))
+
+    def _chain(self, rule: Callable[[], AffineExpr], signs: tuple[str, ...]) -> AffineExpr:
+        """Operands of a rule with signs between them, from left to right."""
+        result = rule()
+        while self._peek() in signs:
+            sign, offset = self._next()
+            other = rule()
+            try:
+                result = _OPERATORS[sign](result, other)
+            except DefinitionError as error:
+                raise AffineTextError(error.what, offset) from None
         return result
 
     def _factor(self) -> AffineExpr:
@@ -149,31 +159,13 @@ class _Parser:
         self._position -= 1
         raise self._unexpected("a name, an integer or `(`")
 
-    def _nested(self, rule: object, offset: int) -> AffineExpr:
+    def _nested(self, rule: Callable[[], AffineExpr], offset: int) -> AffineExpr:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise AffineTextError(f"expressions are nested more than {_MAX_DEPTH} deep", offset)
-        result: AffineExpr = rule()  # type: ignore[operator]  # a method of this class
+        result = rule()
         self._depth -= 1
         return result
-
-    def _built(self, operator: str, lhs: AffineExpr, rhs: AffineExpr, offset: int) -> AffineExpr:
-        try:
-            match operator:
-                case "+":
-                    return lhs + rhs
-                case "-":
-                    return lhs - rhs
-                case "*":
-                    return lhs * rhs
-                case "floordiv":
-                    return lhs // rhs
-                case "ceildiv":
-                    return lhs / rhs
-                case _:
-                    return lhs % rhs
-        except DefinitionError as error:
-            raise AffineTextError(error.what, offset) from None
 
     def _peek(self) -> str:
         return self._tokens[self._position][0]

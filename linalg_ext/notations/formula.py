@@ -40,7 +40,6 @@ def formula(definition: OpDefinition, *, casts: bool = False) -> str:
     """The formula in one line of text.
 
     Args:
-        definition: the op.
         casts: whether to show casts, as `U(A[m, k])`.
     """
     return _Formula(definition, TEXT, casts).line()
@@ -117,8 +116,8 @@ class _Formula:
             case Lookup() | Carried():
                 self._shown_names.add(expr.operand)
                 indices = [
-                    self._index(index) if isinstance(index, AffineExpr) else self._expression(index)
-                    for index in expr.indices
+                    style.affine(i) if isinstance(i, AffineExpr) else self._expression(i)
+                    for i in expr.indices
                 ]
                 return Rendered(self._style.access(expr.operand, indices), ATOM)
             case ScalarOperand(operand=name):
@@ -135,37 +134,30 @@ class _Formula:
 
     def _apply(self, expr: Apply) -> Rendered:
         args = [self._expression(arg) for arg in expr.args]
-        if expr.function.kind is FunctionKind.TYPE:
-            if not self._casts:
-                return args[0]
-            if expr.attribute is not None:
-                self._shown_names.add(expr.attribute)
-            return self._style.call(str(expr.type_var), args)
+        is_cast = expr.function.kind is FunctionKind.TYPE
+        if is_cast and not self._casts:
+            return args[0]
         if expr.attribute is not None:
             self._shown_names.add(expr.attribute)
-            return self._style.call(expr.attribute, args)
+        if is_cast or expr.attribute is not None:
+            name = str(expr.type_var) if is_cast else str(expr.attribute)
+            return self._style.call(name, args)
         return self._style.function(expr.function.name, args)
 
     def _access(self, access: Access) -> str:
         self._shown_names.add(access.operand)
-        return self._style.access(access.operand, [self._index(i) for i in access.indices])
-
-    def _index(self, index: AffineExpr) -> Rendered:
-        return self._style.affine(index)
+        return self._style.access(access.operand, list(map(self._style.affine, access.indices)))
 
     def _note(self, operand: Operand) -> str:
-        """Return the note on an operand that the assignments do not mention.
-
-        It states the value of an attribute, or the dimensions of a tensor.
-        """
+        """The value of an attribute, or the dimensions of a tensor, that no assignment mentions."""
         style = self._style
         name = style.name(operand.name)
         if operand.kind is OperandKind.INDEX_ATTR:
-            values = ", ".join(self._index(expr).text for expr in operand.shape)
+            values = ", ".join(style.affine(expr).text for expr in operand.shape)
             return f"{name} = ({values})"
         if operand.kind.is_attribute:
             return f"{name} = {style.name(str(operand.default))}"
-        dims = ", ".join(self._index(i).text for i in operand.index_dims or ())
+        dims = ", ".join(style.affine(index).text for index in operand.index_dims or ())
         return f"({dims}) {style.member} {name}"
 
 
@@ -215,7 +207,6 @@ class Style:
         dim, name: spell a dimension or symbol, an operand or function.
         element: spells an element of a tensor.
         affine_forms: the forms of operations on indices.
-        reduced: spells the sign of a reduction and its ranges.
         scientific: spells a number from its `repr`.
     """
 
@@ -228,7 +219,6 @@ class Style:
     name: Callable[[str], str]
     element: Callable[[str, Sequence[str]], str]
     affine_forms: Mapping[AffineKind, Form]
-    reduced: Callable[[str, str], str]
     scientific: Callable[[str], str]
 
     def bracketed(self, piece: Rendered, level: int) -> str:
@@ -238,9 +228,13 @@ class Style:
 
     def call(self, name: str, args: Sequence[Rendered]) -> Rendered:
         """`name(x, y)`."""
+        return self.applied(self.name(name), args)
+
+    def applied(self, sign: str, args: Sequence[Rendered]) -> Rendered:
+        """The sign of a function before its arguments."""
         opening, closing = self.brackets
         inside = ", ".join(arg.text for arg in args)
-        return Rendered(f"{self.name(name)}{opening}{inside}{closing}", ATOM)
+        return Rendered(f"{sign}{opening}{inside}{closing}", ATOM)
 
     def function(self, name: str, args: Sequence[Rendered]) -> Rendered:
         """A function of the language."""
@@ -250,7 +244,7 @@ class Style:
     def reduction(self, name: str, ranges: str, body: Rendered) -> Rendered:
         """A reduction of a body over ranges."""
         sign = self.reductions.get(name) or self.name(name)
-        return Rendered(f"{self.reduced(sign, ranges)} {self.bracketed(body, QUOTIENT)}", SUM)
+        return Rendered(f"{sign}_{{{ranges}}} {self.bracketed(body, QUOTIENT)}", SUM)
 
     def access(self, operand: str, indices: Sequence[Rendered]) -> str:
         """An element of a tensor; of one of rank 0, its name."""
@@ -336,10 +330,8 @@ def _comparisons(spellings: Mapping[str, str]) -> dict[str, Form]:
     return {name: infix(f" {sign} ", COMPARISON, grouped=True) for name, sign in spellings.items()}
 
 
-_SIGNED: dict[str, Form] = {
-    f"{name}{suffix}": _named(name)
-    for name in ("max", "min")
-    for suffix in ("_signed", "_unsigned")
+_EXTREMES = {
+    f"{word}{suffix}": word for word in ("max", "min") for suffix in ("_signed", "_unsigned")
 }
 
 
@@ -350,7 +342,7 @@ def _text_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
 
 TEXT = Style(
     forms={
-        **_SIGNED,
+        **{name: _named(word) for name, word in _EXTREMES.items()},
         **_comparisons({"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}),
         "add": infix(" + ", SUM),
         "sub": infix(" - ", SUM, grouped=True),
@@ -369,14 +361,7 @@ TEXT = Style(
         "rsqrt": lambda style, args: Rendered(f"1 / sqrt({args[0].text})", QUOTIENT),
         "select": _text_choice,
     },
-    reductions={
-        "add": "Σ",
-        "mul": "Π",
-        "max_signed": "max",
-        "max_unsigned": "max",
-        "min_signed": "min",
-        "min_unsigned": "min",
-    },
+    reductions={"add": "Σ", "mul": "Π", **_EXTREMES},
     brackets=("(", ")"),
     member="∈",
     separator="; ",
@@ -390,7 +375,6 @@ TEXT = Style(
         AffineKind.FLOORDIV: quotient(" floordiv "),
         AffineKind.CEILDIV: quotient(" ceildiv "),
     },
-    reduced=lambda sign, ranges: f"{sign}_{{{ranges}}}",
     scientific=str,
 )
 
@@ -427,12 +411,7 @@ def _latex_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
 
 
 def _latex_operator(name: str) -> Form:
-    def form(style: Style, args: Sequence[Rendered]) -> Rendered:
-        opening, closing = style.brackets
-        inside = ", ".join(arg.text for arg in args)
-        return Rendered(rf"\{name}{opening}{inside}{closing}", ATOM)
-
-    return form
+    return lambda style, args: style.applied(rf"\{name}", args)
 
 
 def _latex_number(text: str) -> str:
@@ -442,7 +421,7 @@ def _latex_number(text: str) -> str:
 
 LATEX = Style(
     forms={
-        **{name: _latex_operator(name.partition("_")[0]) for name in _SIGNED},
+        **{name: _latex_operator(word) for name, word in _EXTREMES.items()},
         **{name: _latex_operator(name) for name in ("exp", "log", "tanh", "sin", "cos", "tan")},
         **_comparisons({"eq": "=", "ne": r"\ne", "lt": "<", "le": r"\le", "gt": ">", "ge": r"\ge"}),
         "add": infix(" + ", SUM),
@@ -466,10 +445,7 @@ LATEX = Style(
     reductions={
         "add": r"\sum",
         "mul": r"\prod",
-        "max_signed": r"\max",
-        "max_unsigned": r"\max",
-        "min_signed": r"\min",
-        "min_unsigned": r"\min",
+        **{name: rf"\{word}" for name, word in _EXTREMES.items()},
     },
     brackets=(r"\left(", r"\right)"),
     member=r"\in",
@@ -488,6 +464,5 @@ LATEX = Style(
             rf"\lceil {_latex_fraction(style, args).text} \rceil", ATOM
         ),
     },
-    reduced=lambda sign, ranges: f"{sign}_{{{ranges}}}",
     scientific=_latex_number,
 )

@@ -75,7 +75,8 @@ class Reader:
 
     def peek(self) -> Token:
         """The next token."""
-        start = self._skip(self.position)
+        blank = _BLANK.match(self._text, self.position)
+        start = blank.end() if blank else self.position
         match = _TOKEN.match(self._text, start)
         return Token(match[0] if match else "", start)
 
@@ -140,7 +141,6 @@ class Reader:
 
         Args:
             of_what: the subject of the error for another token.
-            in_group: as of `balanced`.
         """
         word = self.next()
         if not _TYPE.fullmatch(word.text):
@@ -165,10 +165,6 @@ class Reader:
             expected=expected,
             hint=hint,
         )
-
-    def _skip(self, position: int) -> int:
-        match = _BLANK.match(self._text, position)
-        return match.end() if match else position
 
 
 def flat(text: str) -> str:
@@ -273,7 +269,6 @@ def apply_edits(
     """Make all changes to a text.
 
     Args:
-        source: the text.
         edits: in any order. Of two that share a place one holds the other, which is made where the
             outer one keeps that place, and gone where it does not.
         keeps_lines: add new lines behind a part that has less of them than it had.

@@ -82,11 +82,7 @@ def {definition.cpp_class_name} : LinalgNamedStructured_Op<"{definition.name}", 
 
 
 def check_style(style: str) -> None:
-    """Raise unless there is such a style.
-
-    Raises:
-        ArgumentError: there is not.
-    """
+    """Raise an ArgumentError unless there is such a style."""
     if style not in STYLES:
         raise ArgumentError(f"style {style!r}", expected=f"one of {', '.join(STYLES)}")
 
@@ -221,7 +217,10 @@ def to_cpp(op: object, style: Style = "2024", types: Mapping[str, str] | str | N
     check_style(style)
     definition = concrete(definition_of(op), types)
     _check(definition)
-    optional, name = _OPTIONAL[style], _class_name(definition)
+    optional, name = _OPTIONAL[style], definition.cpp_class_name
+    if name == f"{definition.name}Op":
+        # The documents define the methods of `batchmatmulOp` as those of `batchmatmul`.
+        name = definition.name
     iterators = ",\n    ".join(
         "getParallelIteratorTypeName()"
         if kind is IteratorType.PARALLEL
@@ -245,12 +244,6 @@ void {name}::regionBuilder(ArrayRef<BlockArgument> args) {{
 """
 
 
-def _class_name(definition: OpDefinition) -> str:
-    """The documents define the methods of `batchmatmulOp` as those of `batchmatmul`."""
-    name = definition.cpp_class_name
-    return definition.name if name == f"{definition.name}Op" else name
-
-
 def _check(definition: OpDefinition) -> None:
     if definition.is_rank_polymorphic:
         raise NotationError(
@@ -267,7 +260,7 @@ def _check(definition: OpDefinition) -> None:
             f"{reason}",
             hint="write a definition for each",
         )
-    for operand in (*definition.inputs, *definition.outputs):
+    for operand in definition.arguments:
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
             raise NotationError(
                 f"{definition.name} uses {operand.name} with two different indices, "
@@ -284,7 +277,7 @@ def _maps(definition: OpDefinition) -> str:
     lines = [f"AffineExpr {dims};", f"bindDims(context, {dims});"]
     results = [
         definition.accesses[operand.name][0] if operand.kind.is_tensor else ()
-        for operand in (*definition.inputs, *definition.outputs)
+        for operand in definition.arguments
     ]
     if any(index.symbols for indices in results for index in indices):
         lines += _maps_with_symbols(definition, results)
@@ -386,8 +379,7 @@ def _affine(definition: OpDefinition, expr: AffineExpr, *, within: AffineKind | 
 
 
 def _region(definition: OpDefinition) -> str:
-    operands = (*definition.inputs, *definition.outputs)
-    names = {operand.name: f"_{position}" for position, operand in enumerate(operands)}
+    names = {operand.name: f"_{i}" for i, operand in enumerate(definition.arguments)}
     arguments = ", ".join(f"{name}(args[{i}])" for i, name in enumerate(names.values()))
     lines = [f"Value {arguments};"]
 
@@ -405,7 +397,7 @@ def _region(definition: OpDefinition) -> str:
             args = ", ".join(map(emitted, expr.args))
             value = f"{std_function_of(expr, definition, 'this C++').name}({args})"
         # The arguments count from 0, computed values from one past their number.
-        name = f"_{len(operands) + len(lines)}"
+        name = f"_{len(names) + len(lines)}"
         lines.append(f"Value {name} = {value};")
         return name
 

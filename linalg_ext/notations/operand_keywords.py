@@ -7,7 +7,7 @@ then the outputs, as a letter: a, b, c, ... or x, y, z.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from linalg_ext.definition.operand_maps import (
     natural_indices,
     with_indices_of,
 )
+from linalg_ext.definition.shapes import Shapes, Symbols
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, counted
 from linalg_ext.notations.affine_text import affine_map
@@ -88,7 +89,6 @@ def with_operand_maps(
     """The definition of an op whose operands are given as a call says.
 
     Args:
-        definition: the op.
         operand_maps: the maps that `take_operand_maps` found.
         ranks: the rank of each tensor that the call gives.
 
@@ -115,18 +115,13 @@ def with_operand_maps(
 
 @contextmanager
 def inverses_named(
-    definition: OpDefinition,
-    operand_maps: OperandMaps,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operand_maps: OperandMaps, shapes: Shapes, symbols: Symbols
 ) -> Iterator[None]:
     """Suggest an inverse in a `ShapeError` where the shapes fit the inverse of a given map.
 
     Args:
         definition: the op without those maps.
         operand_maps: the mappings that the call gives.
-        shapes: the sizes of its tensors, None for one that is not known.
-        symbols: values of the symbols that index attributes bind.
     """
     try:
         yield
@@ -146,7 +141,6 @@ def mapped_shapes(
     """Return the definition of a call with its maps, and the shape of each tensor operand.
 
     Args:
-        definition: the op.
         operand_maps: the maps that `take_operand_maps` found.
         inputs, outputs, attributes: as of `resolve_shapes`.
 
@@ -161,10 +155,7 @@ def mapped_shapes(
 
 
 def _inverse(
-    definition: OpDefinition,
-    operand_maps: OperandMaps,
-    shapes: Mapping[str, Sequence[int | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, operand_maps: OperandMaps, shapes: Shapes, symbols: Symbols
 ) -> str | None:
     if definition.is_rank_polymorphic:
         ranks = {name: len(shape) for name, shape in shapes.items()}

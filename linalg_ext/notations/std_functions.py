@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
-from linalg_ext.definition.model import Assignment, OpDefinition
-from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.renaming import with_types_of, with_values
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -163,7 +163,6 @@ def std_function(function: Function, element: str, result: str | None = None) ->
     """The function of TC that computes `function` on operands of an element type, or None.
 
     Args:
-        function: the scalar function.
         element: the element type of its operands (of the values to choose from, for `select`).
         result: the target of a cast.
     """
@@ -178,11 +177,7 @@ def std_function(function: Function, element: str, result: str | None = None) ->
 
 
 def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> StdFunction:
-    """The function of TC that an expression applies.
-
-    Raises:
-        NotationError: it has none.
-    """
+    """The function of TC that an expression applies; a NotationError where it has none."""
     if expr.attribute is not None:
         raise NotationError(
             f"{definition.name} applies the function attribute {expr.attribute}, "
@@ -236,7 +231,6 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
     """The definition with its type variables replaced; casts to the same type fall away.
 
     Args:
-        definition: the op.
         types: the element type of each type variable, as MLIR spells it; one for all of them; or
             None, which leaves the definition as it is.
 
@@ -272,17 +266,10 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
             case _:
                 return expr
 
-    def assignment(old: Assignment) -> Assignment:
-        target = replace(
-            old.target, type_var=variables.get(old.target.type_var, old.target.type_var)
-        )
-        return replace(old, target=target, value=rewrite_expression(old.value, substituted))
-
-    return replace(
-        definition,
-        operands=tuple(
-            replace(o, type_var=variables.get(o.type_var, o.type_var)) if o.type_var else o
-            for o in definition.operands
-        ),
-        assignments=tuple(map(assignment, definition.assignments)),
+    own = {o.name: variables[o.type_var] for o in definition.operands if o.type_var in variables}
+    typed = with_values(with_types_of(definition, own), substituted)
+    assignments = (
+        replace(a, target=replace(a.target, type_var=own.get(a.target.operand, a.target.type_var)))
+        for a in typed.assignments
     )
+    return replace(typed, assignments=tuple(assignments))

@@ -65,11 +65,7 @@ def tc(text: str, *, name: str = "TC text") -> Any:
 
 
 def read_tc(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:
-    """The definitions of a text of TC, in order.
-
-    Raises:
-        NotationError: as `tc` does.
-    """
+    """The definitions of a text of TC, in order; a NotationError as `tc` raises it."""
     source = SourceText(text, filename or "TC text")
     syntax = parse(source)
     names: set[str] = set()

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
-import warnings
+import operator
 from collections.abc import Callable, Iterable, Sequence
 
 from linalg_ext.definition.checks import RESERVED_ATTRIBUTES, check
@@ -23,8 +22,9 @@ from linalg_ext.definition.model import (
     OperandKind,
     Reduction,
 )
+from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
-from linalg_ext.errors import DefinitionError, NotationError, counted
+from linalg_ext.errors import DefinitionError, NotationError, counted, warn
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import (
     ELEMENT_TYPES,
@@ -47,11 +47,7 @@ from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, Affin
 
 
 def build(syntax: Definition, source: SourceText) -> OpDefinition:
-    """The checked definition that one `def` says.
-
-    Raises:
-        NotationError: at the place that is wrong.
-    """
+    """The checked definition that one `def` says; a NotationError at the place that is wrong."""
     return _Builder(syntax, source).build()
 
 
@@ -215,21 +211,19 @@ class _Builder:
             extra = [dim for dim in lost if dim not in reduction.dims]
             whole = [dim for dim in self.dims if dim in (*reduction.dims, *extra)]
             place = self.source.place(term.start, term.start + len(term.head))
-            warnings.warn(
+            warn(
                 f"dimension {', '.join(extra)} is neither an index of output {target.operand} nor "
                 f"in angle brackets; it is reduced as well: {term.head}<{', '.join(whole)}>\n"
-                f"  {place}",
-                UserWarning,
-                stacklevel=_callers(),
+                f"  {place}"
             )
             reduction = Reduction(reduction.function, (*reduction.dims, *extra))
             self.reduced.extend(dim for dim in extra if dim not in self.reduced)
         return Assignment(target, value, reduction)
 
-    def _shape_only(self) -> dict[str, tuple[AffineExpr, ...]]:
+    def _shape_only(self) -> dict[str, Indices]:
         """The dimensions of the inputs that no expression uses: the reduction dimensions."""
         reduced = [dim for dim in self.dims if dim in self.reduced]
-        index_dims: dict[str, tuple[AffineExpr, ...]] = {}
+        index_dims: dict[str, Indices] = {}
         for decl in self.syntax.inputs:
             if decl.name.text in self.used:
                 continue
@@ -250,10 +244,7 @@ class _Builder:
     # -- operands ----------------------------------------------------------------------------------
 
     def _tensor(
-        self,
-        decl: TensorDecl,
-        shapes: dict[str, tuple[AffineExpr, ...]],
-        index_dims: dict[str, tuple[AffineExpr, ...]],
+        self, decl: TensorDecl, shapes: dict[str, Indices], index_dims: dict[str, Indices]
     ) -> Operand:
         name = decl.name.text
         kind = OperandKind.OUTPUT_TENSOR if name in self.outputs else OperandKind.INPUT_TENSOR
@@ -478,7 +469,7 @@ class _Builder:
     def begin(self) -> None:
         """Begin a comprehension: nothing is met in it yet."""
         self.met: list[str] = []
-        self.uses: dict[str, tuple[tuple[AffineExpr, ...], Term]] = {}
+        self.uses: dict[str, tuple[Indices, Term]] = {}
 
     def meet(self, dim: str) -> None:
         """Note a dimension, new or known, of the comprehension."""
@@ -653,14 +644,6 @@ class _Builder:
         return self.source.text[start:end]
 
 
-def _callers() -> int:
-    """Return the number of frames up to the first line outside the library, for a warning."""
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linalg_ext"):
-        frame, depth = frame.f_back, depth + 1
-    return depth
-
-
 def element_type(expr: ScalarExpr) -> str:
     """The element type of an expression of TC; each has one."""
     if isinstance(expr, Access):
@@ -683,12 +666,12 @@ _ATTRIBUTE_ELEMENTS = ("i32", "i64", "f32")
 _MOST_VALUES = 1024
 
 _AFFINE: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
-    "add": lambda lhs, rhs: lhs + rhs,
-    "subtract": lambda lhs, rhs: lhs - rhs,
-    "multiply": lambda lhs, rhs: lhs * rhs,
-    "floordiv": lambda lhs, rhs: lhs // rhs,
-    "ceildiv": lambda lhs, rhs: lhs / rhs,
-    "mod": lambda lhs, rhs: lhs % rhs,
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "floordiv": operator.floordiv,
+    "ceildiv": operator.truediv,
+    "mod": operator.mod,
 }
 
 

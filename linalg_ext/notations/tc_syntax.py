@@ -95,11 +95,7 @@ class Definition:
 
 
 def parse(source: SourceText) -> tuple[Definition, ...]:
-    """The definitions of a text, in order.
-
-    Raises:
-        NotationError: the text does not follow the grammar.
-    """
+    """The definitions of a text, in order; a NotationError where it breaks the grammar."""
     try:
         tree = _parser().parse(source.text)
     except UnexpectedInput as error:

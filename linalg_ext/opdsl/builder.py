@@ -35,14 +35,13 @@ from linalg_ext.definition.scalar import (
     Index,
     Lookup,
     ScalarExpr,
-    ScalarOperand,
     Size,
     apply,
     as_operand,
     position,
     type_of,
 )
-from linalg_ext.definition.types import TV, TypeVar
+from linalg_ext.definition.types import TV
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineKind
 
@@ -84,10 +83,6 @@ class OpBuilder:
         """Add an operand, declared at a line."""
         self.operands.append(operand)
         self._declared_at[operand.name] = location
-
-    def scalar(self, name: str, type_var: TypeVar) -> ScalarOperand:
-        """Return the expression that stands for a scalar operand in the body."""
-        return ScalarOperand(name, type_var)
 
     def check_access(self, operand: Operand, indices: Sequence[object]) -> None:
         """Raise where indices and sizes do not match; `finish` sees to an upstream op's outputs."""
@@ -164,11 +159,7 @@ class OpBuilder:
         self._assignments.append(assignment)
 
     def finish(self, name: str, cpp_class_name: str, doc: str) -> OpDefinition:
-        """The definition.
-
-        Raises:
-            DefinitionError: at the line that is wrong.
-        """
+        """The definition; a DefinitionError at the line that is wrong."""
         self.is_open = False
         if not self._assignments:
             raise DefinitionError(
@@ -184,11 +175,15 @@ class OpBuilder:
             cpp_class_name=cpp_class_name,
             doc=doc,
             operands=tuple(self.operands),
-            dims=(*self._scattered, *self.domain) if self.domain else self._sorted_dims(),
+            dims=(*self._scattered, *self.domain),
             assignments=tuple(self._assignments),
             implements=tuple(self.implements),
             defines=tuple(self.defines),
         )
+        if not self.domain:
+            # Without domain(), the iteration space is in the order of the names, as upstream's.
+            dims = sorted(definition.indexed_dims | definition.reduction_dims)
+            definition = replace(definition, dims=tuple(dims))
         return check(definition, self._locate, strict=not self._upstream)
 
     def _locate(self, part: Assignment | Operand | None) -> SourceLocation | None:
@@ -198,20 +193,6 @@ class OpBuilder:
             if assignment is part:
                 return location
         return self.location
-
-    def _sorted_dims(self) -> tuple[str, ...]:
-        """Without domain(), the iteration space is in the order of the names, as upstream's."""
-        used = {
-            dim for operand in self.operands for d in operand.index_dims or () for dim in d.dims
-        }
-        for assignment in self._assignments:
-            used |= set(assignment.reduction.dims) if assignment.reduction else set()
-            for expr in (assignment.target, *assignment.value.walk()):
-                if isinstance(expr, Access):
-                    used |= {dim for index in expr.indices for dim in index.dims}
-                elif isinstance(expr, Lookup):
-                    used |= set(expr.dims)
-        return tuple(sorted(used))
 
 
 _NEUTRAL = {"add": 0, "mul": 1}
@@ -267,10 +248,8 @@ def _fold_as_reduction(fold: Assignment, rest: Sequence[Assignment]) -> Assignme
 
 def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:
     """Dimensions that a value reads and its target lacks, in the order of the reads."""
-    written = {dim for index in target.indices for dim in index.dims}
-    return tuple(
-        dict.fromkeys(dim for expr in value.walk() for dim in dims_of(expr) if dim not in written)
-    )
+    read = dict.fromkeys(dim for expr in value.walk() for dim in dims_of(expr))
+    return tuple(dim for dim in read if dim not in dims_of(target))
 
 
 _current = threading.local()

@@ -12,7 +12,7 @@ from typing import Any, overload
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.functions import TYPE, Function
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, class_name
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import (
     Access,
@@ -278,12 +278,7 @@ _arrivals: Arrivals[StructuredOp] = Arrivals(most=256)
 
 
 def _arrived(definition: OpDefinition, path: tuple[str, str] | None) -> StructuredOp:
-    """The op of a definition that came from elsewhere.
-
-    Args:
-        definition: of the op.
-        path: the module and the qualified name that its function had, if it had one.
-    """
+    """The op of a definition from elsewhere; `path` is the module and name of its function."""
 
     def make() -> StructuredOp:
         op = StructuredOp(definition)
@@ -377,26 +372,16 @@ def _decorator(
                 where=caller_location(),
                 hint="write @structured_op above `def name(...)`",
             )
-        return _define(function, op_name, op_class_name, upstream=upstream)
+        name = op_name or function.__name__
+        refuse_nesting(function.__code__)
+        builder = OpBuilder(function.__code__, upstream=upstream)
+        bound = _bind_parameters(function, builder)
+        with building(builder):
+            function(*bound.args, **bound.kwargs)
+        cpp_class_name, doc = op_class_name or class_name(name), inspect.getdoc(function) or ""
+        return StructuredOp(builder.finish(name, cpp_class_name, doc), function)
 
     return decorate if function is None else decorate(function)
-
-
-def _define(
-    function: Callable[..., object],
-    op_name: str | None,
-    op_class_name: str | None,
-    *,
-    upstream: bool,
-) -> StructuredOp:
-    name = op_name or function.__name__
-    class_name = op_class_name or f"{''.join(part.title() for part in name.split('_'))}Op"
-    refuse_nesting(function.__code__)
-    builder = OpBuilder(function.__code__, upstream=upstream)
-    bound = _bind_parameters(function, builder)
-    with building(builder):
-        function(*bound.args, **bound.kwargs)
-    return StructuredOp(builder.finish(name, class_name, inspect.getdoc(function) or ""), function)
 
 
 def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> inspect.BoundArguments:
@@ -420,21 +405,13 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> ins
 
 
 def _help_text(definition: OpDefinition, signature: inspect.Signature) -> str:
-    """The documentation of an op, in the sections of NumPy's.
-
-    Args:
-        definition: of the op.
-        signature: of a call on arrays.
-    """
-    inputs = [
-        f"{operand.name} : {_kind_of_operand(operand, definition)}" for operand in definition.inputs
-    ]
+    """The documentation of an op, in the sections of NumPy's."""
+    inputs, results = (
+        [f"{operand.name} : {_kind_of_operand(operand, definition)}" for operand in operands]
+        for operands in (definition.inputs, definition.outputs)
+    )
     attributes = [f"{operand.name} : {_attribute(operand)}" for operand in definition.attributes]
     common = [f"{name} : optional\n    {text}" for name, text in ON_ARRAYS]
-    results = [
-        f"{operand.name} : {_kind_of_operand(operand, definition)}"
-        for operand in definition.outputs
-    ]
     parts = [
         f"{definition.name}{signature}",
         definition.doc,

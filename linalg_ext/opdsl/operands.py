@@ -8,7 +8,15 @@ from typing import NoReturn
 
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
-from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
+from linalg_ext.definition.scalar import (
+    Access,
+    Accumulation,
+    Apply,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    apply,
+)
 from linalg_ext.definition.types import PREDEFINED, Namespace, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location, counted
 from linalg_ext.opdsl.builder import OpBuilder, as_place
@@ -165,7 +173,7 @@ class ScalarDef(OperandDef, ScalarExpr):
 
     def bind(self, name: str, builder: OpBuilder) -> object:
         """The expression that stands for its value."""
-        return builder.scalar(name, self.type_var)
+        return ScalarOperand(name, self.type_var)
 
 
 class IndexAttrDef(_NoElement):
@@ -242,7 +250,6 @@ class _FunctionAttrDef(_NoElement):
     """An attribute that chooses a function when the op is built."""
 
     kind: FunctionKind
-    operand_kind: OperandKind
     _instead = "call it on elements, as in {0}(A[D.m])"
 
     def __init__(self, default: OpFunction) -> None:
@@ -258,7 +265,7 @@ class _FunctionAttrDef(_NoElement):
 
     def operand(self, name: str) -> Operand:
         """A function attribute."""
-        return Operand(name, self.operand_kind, default=self.default)
+        return Operand(name, OperandKind(f"{self.kind.value}_fn_attr"), default=self.default)
 
     def _apply(
         self, args: tuple[ScalarExpr | float, ...], type_var: TypeVar | None = None
@@ -279,14 +286,12 @@ class UnaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a unary function."""
 
     kind = FunctionKind.UNARY
-    operand_kind = OperandKind.UNARY_FN_ATTR
 
 
 class BinaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a binary function, to apply or to reduce with."""
 
     kind = FunctionKind.BINARY
-    operand_kind = OperandKind.BINARY_FN_ATTR
 
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
         """A reduction over dimensions by the chosen function."""
@@ -304,14 +309,12 @@ class TernaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a ternary function."""
 
     kind = FunctionKind.TERNARY
-    operand_kind = OperandKind.TERNARY_FN_ATTR
 
 
 class TypeFnAttrDef(_FunctionAttrDef):
     """An attribute that chooses how values are cast."""
 
     kind = FunctionKind.TYPE
-    operand_kind = OperandKind.TYPE_FN_ATTR
 
     def __call__(self, type_var: TypeVar, *args: ScalarExpr | float) -> Apply:
         """An expression cast to a type variable in the chosen way."""

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     )
     from linalg_ext.structured.destinations import declare_destination_style
     from linalg_ext.structured.footprints import Footprint, OperandFootprint
-    from linalg_ext.structured.iteration_space import Loop, LoopRange
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
     from linalg_ext.structured.structured_interface import (
+        Loop,
+        LoopRange,
         StructuredInterface,
         interface,
         is_structured,
@@ -38,8 +39,7 @@ _HOMES = {
     ),
     "destinations": "declare_destination_style",
     "footprints": "Footprint OperandFootprint",
-    "iteration_space": "Loop LoopRange",
-    "structured_interface": "StructuredInterface interface is_structured",
+    "structured_interface": "Loop LoopRange StructuredInterface interface is_structured",
     "recognition": "RecognizedOp definition_of recognize",
     "views": "CoveredMemory covered_memory",
 }

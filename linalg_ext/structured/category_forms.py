@@ -2,7 +2,7 @@
 
 Builders and parsers of `linalg.elementwise` and `linalg.contract` end the process where a kind has
 no meaning for an element type, and the verifier of a matrix product dies on some maps. So both are
-asked first: `elementwise_refusal`, and the maps that are listed here.
+asked first: `_can_be_elementwise`, and the maps that are listed here.
 
 `build_most_specific` tries a named op (`linalg.dot`, `matvec`, `mmt4d`, ...), then a matrix product
 with maps, then `linalg.transpose` and `broadcast`, then the category ops, and `linalg.generic`
@@ -20,9 +20,8 @@ from functools import lru_cache
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, UNARY, Function
-from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.model import OpDefinition, class_name
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
-from linalg_ext.errors import counted
 from linalg_ext.structured.constants import is_complex, is_float
 from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.maps import is_valid_or_erased, maps_attribute, refusal
@@ -38,27 +37,20 @@ _ON_BOOLEANS = frozenset(("add", "mul", "max_signed", "min_signed"))
 _ON_COMPLEX = frozenset(("add", "sub", "mul", "div"))
 
 
-def elementwise_refusal(
+def _can_be_elementwise(
     function: Function, inputs: Sequence[ir.Value], output: ir.Value, maps: Sequence[AffineMap]
-) -> str | None:
-    """Why `linalg.elementwise` cannot say this; None where it can."""
-    if not hasattr(linalg, "ElementwiseOp"):
-        return "MLIR is built without linalg.elementwise"
+) -> bool:
+    """Return whether `linalg.elementwise` can say this."""
+    if not hasattr(linalg, "ElementwiseOp") or not hasattr(linalg.ElementwiseKind, function.name):
+        return False
+    # The verifier accepts more operands, but the body does not read them.
+    if len(inputs) != function.kind.arity:
+        return False
     elements = [element_of(value) for value in (*inputs, output)]
     computed = elements[1:] if function.name == "select" else elements
-    if len({str(element) for element in computed}) > 1:
-        return "linalg.elementwise casts nothing"
-    if len(inputs) != function.kind.arity:
-        # The verifier accepts more operands, but the body does not read them.
-        return (
-            f"linalg.elementwise takes {counted(function.kind.arity, 'operand')} for "
-            f"{function.name}"
-        )
-    if not hasattr(linalg.ElementwiseKind, function.name):
-        return f"linalg.elementwise has no kind {function.name}"
-    if not _has_meaning(function.name, computed[-1]):
-        return f"linalg.elementwise has no {function.name} of {computed[-1]}"
-    return refusal("linalg.elementwise", maps)
+    is_uniform = len({str(element) for element in computed}) == 1  # the op casts nothing
+    has_meaning = is_uniform and _has_meaning(function.name, computed[-1])
+    return has_meaning and refusal("linalg.elementwise", maps) is None
 
 
 def build_elementwise(
@@ -69,7 +61,7 @@ def build_elementwise(
     attributes: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Operation | None:
     """Build `linalg.elementwise` at the current insertion point; None where it cannot say this."""
-    if elementwise_refusal(function, inputs, output, maps) is not None:
+    if not _can_be_elementwise(function, inputs, output, maps):
         return None
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
     attributes = {**(attributes or {}), "kind": kind}
@@ -158,12 +150,6 @@ The results that `linalg.matmul` takes besides are left out: a transposed one is
 way about, and one of fewer dimensions contradicts the op's iterator types.
 """
 
-_CLASSES: Mapping[str, str] = {
-    "linalg.matmul": "MatmulOp",
-    "linalg.batch_matmul": "BatchMatmulOp",
-    "linalg.batch_reduce_matmul": "BatchReduceMatmulOp",
-}
-
 
 def _elementwise(recognized: RecognizedOp) -> ir.Operation | None:
     """One function of the inputs, which may be transposed, broadcast or scalars; no cast."""
@@ -174,7 +160,10 @@ def _elementwise(recognized: RecognizedOp) -> ir.Operation | None:
     value = assignment.value
     if assignment.reads_target or not isinstance(value, Apply) or value.attribute is not None:
         return None
-    function, args = _with_upstream_name(value, recognized)
+    function, args = value.function, value.args
+    if function == UNARY["square"] and not is_float(element_of(recognized.outputs[0])):
+        # Upstream has no square of integers: it is a product.
+        function, args = BINARY["mul"], (*args, *args)
     order = _positions(definition, args)
     if order is None or any(len(accesses) > 1 for accesses in definition.accesses.values()):
         return None
@@ -193,31 +182,17 @@ def _contract(recognized: RecognizedOp) -> ir.Operation | None:
     if contraction is None:
         return None
     definition = recognized.definition
-    operands = [operand.name for operand in (*definition.inputs, *definition.outputs)]
     built = build_contract(
         recognized.inputs,
         recognized.outputs[0],
-        _maps(definition, operands),
+        _maps(definition, [operand.name for operand in definition.arguments]),
         cast="cast_unsigned" if contraction.unsigned else "cast_signed",
     )
     return None if built is None else kept_if_same(built, recognized, (0, 1))
 
 
-def _with_upstream_name(
-    value: Apply, recognized: RecognizedOp
-) -> tuple[Function, tuple[ScalarExpr, ...]]:
-    """The function and arguments that upstream has: a square of integers is a product."""
-    is_square = value.function == UNARY["square"]
-    if is_square and not is_float(ir.ShapedType(recognized.outputs[0].type).element_type):
-        return BINARY["mul"], (*value.args, *value.args)
-    return value.function, value.args
-
-
 def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[int, ...] | None:
-    """Return the position of the input that each argument reads.
-
-    None where an argument is an expression, or an input is not an argument.
-    """
+    """The input that each argument reads, by position; None unless all are read as they are."""
     names = [operand.name for operand in definition.inputs]
     read = [arg.operand for arg in args if isinstance(arg, (Access, ScalarOperand))]
     if len(read) != len(args) or {*read} != {*names}:
@@ -290,7 +265,7 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
     maps = [
         AffineMap(tuple(form.dims), (), tuple(map(AffineDim, letters))) for letters in form.maps
     ]
-    op = getattr(linalg, _CLASSES[form.op_name])(
+    op = getattr(linalg, class_name(form.op_name.removeprefix("linalg.")))(
         [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
         [recognized.inputs[position] for position in form.order],
         list(recognized.outputs),
@@ -340,22 +315,16 @@ def build_most_specific(recognized: RecognizedOp) -> ir.Operation:
 
 
 def build_plain(recognized: RecognizedOp) -> ir.Operation:
-    """Build it as `linalg.generic`.
-
-    Raises:
-        DTypeError: a function has no meaning for its element type.
-    """
-    attributes = CallAttributes()
-    return build_generic(
-        bind(recognized.definition, recognized.inputs, recognized.outputs, attributes)
-    )
+    """Build it as `linalg.generic`; a DTypeError where a function has no meaning for a type."""
+    definition, inputs, outputs = recognized.definition, recognized.inputs, recognized.outputs
+    return build_generic(bind(definition, inputs, outputs, CallAttributes()))
 
 
 def _build_named(recognized: RecognizedOp) -> ir.Operation | None:
     for form in named_forms(recognized):
         inputs = tuple(recognized.inputs[position] for position in form.order)
-        operands = (*form.definition.inputs, *form.definition.outputs)
-        types = bind_types(form.definition, operands, (*inputs, *recognized.outputs))
+        values = (*inputs, *recognized.outputs)
+        types = bind_types(form.definition, form.definition.arguments, values)
         # Not `bind`, which checks the shapes once more: it costs as much as all the rest.
         bound = BoundOp(form.definition, inputs, recognized.outputs, form.attributes, types)
         built = build_named(bound)

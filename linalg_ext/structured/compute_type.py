@@ -111,8 +111,7 @@ def set_compute_type(op: ir.Operation | ir.OpView, value: Any) -> None:
         return
     with operation.context:
         element = as_compute_type(value)
-    _check_form(operation, element)
-    with operation.context:
+        _check_form(operation, element)
         operation.attributes[NAME] = ir.TypeAttr.get(element)
 
 
@@ -127,11 +126,6 @@ def form_of(
     op: ir.Operation | ir.OpView, recognized: RecognizedOp, element: ir.Type
 ) -> ComputeForm:
     """Return the form of an op in a compute type; ops that are alike share one.
-
-    Args:
-        op: a structured op.
-        recognized: the result of `recognize` for the op.
-        element: the compute type.
 
     Raises:
         DTypeError: the compute type cannot hold the operation.
@@ -150,26 +144,24 @@ def _derived(
     return in_compute_type(definition, dict(types), compute, unsigned=unsigned)
 
 
-def check_compute_type(
-    op: ir.Operation | ir.OpView, *, text: str = "", filename: str = "-"
-) -> None:
+def check_compute_type(op: ir.Operation | ir.OpView) -> None:
     """Check the compute type of one op, if it carries one.
-
-    Args:
-        op: any op.
-        text: the text that it was parsed from, to show the line of an error.
-        filename: the name of that text in errors.
 
     Raises:
         VerificationError: the attribute is of the wrong kind, stands on an op that computes
             nothing, or names a type that cannot hold the operation; names the place.
     """
+    element = compute_type_of(op)
+    if element is None:
+        return
     try:
-        _check(op)
-    except VerificationError as error:
-        if text:
-            error.where = Diagnostic.at(op.operation.location, error.what).pointed(text, filename)
-        raise
+        _check_form(op.operation, element)
+    except ArgumentError as error:
+        fault, expected = error.what, error.expected
+        if not isinstance(error, DTypeError):
+            fault = f"carries {NAME}, but has no body that computes one element"
+            expected = "the attribute on a structured op, such as linalg.matmul or linalg.generic"
+        raise _broken(op, fault, expected=expected, hint=error.hint) from None
 
 
 def check_compute_types(
@@ -186,26 +178,17 @@ def check_compute_types(
         VerificationError: as of `check_compute_type`, for the first that is wrong.
     """
     for op in ops_with_compute_type(root):
-        check_compute_type(op, text=text, filename=filename)
+        try:
+            check_compute_type(op)
+        except VerificationError as error:
+            if text:
+                error.where = Diagnostic.at(op.location, error.what).pointed(text, filename)
+            raise
 
 
 def ops_with_compute_type(root: ir.Operation | ir.OpView) -> list[ir.Operation]:
     """The ops that carry one, of those that `root` holds and itself, in the order of the text."""
     return ops_where(root.operation, lambda op: NAME in op.attributes, pre_order=True)
-
-
-def _check(op: ir.Operation | ir.OpView) -> None:
-    element = compute_type_of(op)
-    if element is None:
-        return
-    try:
-        _check_form(op.operation, element)
-    except ArgumentError as error:
-        fault, expected = error.what, error.expected
-        if not isinstance(error, DTypeError):
-            fault = f"carries {NAME}, but has no body that computes one element"
-            expected = "the attribute on a structured op, such as linalg.matmul or linalg.generic"
-        raise _broken(op, fault, expected=expected, hint=error.hint) from None
 
 
 def _check_form(op: ir.Operation, element: ir.Type) -> None:
@@ -233,13 +216,7 @@ def _broken(
 
 @dataclass(frozen=True)
 class OpInComputeType:
-    """A structured op of live IR and its form in a compute type.
-
-    Attributes:
-        op: the op.
-        recognized: the op as it stands, recognized.
-        form: its computation in the compute type.
-    """
+    """A structured op of live IR, the same recognized, and its form in a compute type."""
 
     op: ir.Operation
     recognized: RecognizedOp
@@ -299,7 +276,6 @@ class OpInComputeType:
         """The op on outputs of the compute type: the named op where it means that, or a generic.
 
         Args:
-            accumulators: the outputs.
             inputs: other inputs than those of the op.
         """
         new_inputs = self.recognized.inputs if inputs is None else inputs
@@ -337,18 +313,14 @@ class OpInComputeType:
         results: Sequence[ir.Type],
     ) -> bool:
         text = text_on_arguments(self.op.name, inputs, outputs, results, self._inherent())
-        if text not in self.form.answers:
-            self.form.answers[text] = self._parsed_means(definition, text)
-        return bool(self.form.answers[text])
-
-    def _parsed_means(self, definition: OpDefinition, text: str) -> bool:
-        module = parsed_on_arguments(text)
-        try:
-            if module is None:
-                return False
-            return same(definition, self.form.types, recognize(scratch_op(module)))
-        except RecognitionError:
-            return False
+        answers = self.form.answers
+        if text not in answers:
+            module, answers[text] = parsed_on_arguments(text), False
+            if module is not None:
+                with contextlib.suppress(RecognitionError):
+                    parsed = recognize(scratch_op(module))
+                    answers[text] = same(definition, self.form.types, parsed)
+        return bool(answers[text])
 
     def _inherent(self) -> dict[str, ir.Attribute]:
         discardable = discardable_attributes(self.op)
@@ -362,7 +334,6 @@ class OpInComputeType:
         """A new output of the compute type, with the initial value in it where the op reads it.
 
         Args:
-            output: one of the form's.
             value: the tensor or memref that it is stored in.
         """
         element = ir.Type.parse(self.form.element)
@@ -389,16 +360,13 @@ class OpInComputeType:
         """An element-wise generic from the compute type to the stored type.
 
         Args:
-            output: one of the form's.
-            computed: the accumulator.
             value: the op's value for this output; a memref is written to.
             saturate: whether to keep to the range of the stored type.
         """
         definition = self._cached(
             ("out", output.name, saturate), lambda: self.form.cast_out(output, saturate=saturate)
         )
-        destination = _destination(value)
-        return build_definition(definition, self.form.types, [computed], [destination])
+        return build_definition(definition, self.form.types, [computed], [_destination(value)])
 
     def _cast_in(self, output: StoredOutput, value: ir.Value, target: ir.Value) -> ir.Operation:
         return build_definition(self.form.cast_in(output), self.form.types, [value], [target])
@@ -412,10 +380,7 @@ class OpInComputeType:
         return definition
 
     def _copy_attributes(self, new: ir.Operation) -> None:
-        """Copy the discardable attributes to the new op, without the compute type.
-
-        The compute type has served its purpose.
-        """
+        """Copy the discardable attributes to the new op, without the compute type."""
         carry_over(self.op, new)
         clear_compute_type(new)
 
@@ -431,11 +396,8 @@ def build_definition(
     Args:
         definition: the op, without attributes.
         types: the element type of each type variable, those that only a cast names included.
-        inputs: a value for each input.
-        outputs: a value for each output.
     """
-    operands = (*definition.inputs, *definition.outputs)
-    bound_types = bind_types(definition, operands, (*inputs, *outputs))
+    bound_types = bind_types(definition, definition.arguments, (*inputs, *outputs))
     more = {name: ir.Type.parse(types[name]) for name in types if name not in bound_types}
     # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
     attributes = CallAttributes()

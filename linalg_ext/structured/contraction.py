@@ -21,7 +21,7 @@ from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.specialization import specialized
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.einsum import parse, semiring, to_einsum
@@ -86,11 +86,7 @@ class ContractionCall:
 
     @classmethod
     def of(cls, op: ir.Operation) -> ContractionCall:
-        """Read `linalg_ext.contract`.
-
-        Raises:
-            ArgumentError: its attributes have wrong values.
-        """
+        """Read `linalg_ext.contract`; an ArgumentError where its attributes have wrong values."""
         *inputs, destination = op.operands
         labels = [tuple(map(str, map_.results)) for map_ in indexing_maps(op)]
         compute = element_of(destination)
@@ -138,8 +134,6 @@ class ContractionBuilder:
     """Builds a contraction at the current insertion point.
 
     Attributes:
-        call: the contraction.
-        plan: its steps.
         named: whether to build the most specific op of upstream; else generics.
         built: the op of each step; more than those of the plan are built where types differ.
     """
@@ -192,15 +186,13 @@ class ContractionBuilder:
     def _op(
         self, step: Step, inputs: list[ir.Value], destination: ir.Value, *, overwrites: bool
     ) -> ir.Value:
-        recognized = _contraction_of(
-            inputs,
-            step.inputs,
-            destination,
-            step.output,
-            self.call.kind,
-            self.call.cast,
-            overwrites,
+        call = self.call
+        elements = tuple(str(element_of(value)) for value in (*inputs, destination))
+        scalars = tuple(scalar_positions(inputs))
+        definition, types = _definition(
+            step.inputs, step.output, call.kind, call.cast, overwrites, elements, scalars
         )
+        recognized = RecognizedOp(definition, tuple(inputs), (destination,), types)
         op = build_most_specific(recognized) if self.named else build_plain(recognized)
         self.built.append(op)
         result: ir.Value = op.results[0]
@@ -252,23 +244,6 @@ class ContractionBuilder:
         return size
 
 
-def _contraction_of(
-    inputs: Sequence[ir.Value],
-    labels: Sequence[Labels],
-    destination: ir.Value,
-    output: Labels,
-    kind: Semiring,
-    cast: Function,
-    overwrites: bool,
-) -> RecognizedOp:
-    elements = tuple(str(element_of(value)) for value in (*inputs, destination))
-    scalars = tuple(scalar_positions(inputs))
-    definition, types = _definition(
-        tuple(labels), output, kind, cast, overwrites, elements, scalars
-    )
-    return RecognizedOp(definition, tuple(inputs), (destination,), types)
-
-
 @lru_cache(maxsize=4096)
 def _definition(
     labels: tuple[Labels, ...],
@@ -286,11 +261,7 @@ def _definition(
         str(operand.type_var): element
         for operand, element in zip(definition.operands, elements, strict=True)
     }
-    usual = specialize(definition, types)
-    return usual, {
-        str(new.type_var): types[str(old.type_var)]
-        for old, new in zip(definition.operands, usual.operands, strict=True)
-    }
+    return specialized(definition, types)
 
 
 def _fill(value: ir.Value) -> ir.Operation | None:
@@ -299,10 +270,7 @@ def _fill(value: ir.Value) -> ir.Operation | None:
 
 
 def _unfilled(value: ir.Value) -> ir.Value:
-    """Return the tensor that was filled; the value itself where it is not a fill.
-
-    The contents of the fill are not read any more.
-    """
+    """Return the tensor that was filled, since nothing reads the fill; else the value itself."""
     fill = _fill(value)
     return value if fill is None else fill.operands[1]
 
@@ -414,7 +382,7 @@ def explain_contraction(
     """
     if isinstance(source, (ir.Operation, ir.OpView)):
         with source.operation.context, ir.Location.unknown():
-            return _explained(_call_of(source.operation), path, flops_per_byte)
+            return _explained(*_call_of(source.operation), path, flops_per_byte)
     text = to_einsum(source, kind=kind) if isinstance(source, OpDefinition) else source
     if not isinstance(text, str):
         raise ArgumentError(
@@ -439,25 +407,17 @@ def explain_contraction(
         scratch = _on_arguments(
             types, contraction.inputs, contraction.output, semiring(kind), compute=scalar
         )
-        return _explained(scratch, path, flops_per_byte)
+        return _explained(*scratch, path, flops_per_byte)
 
 
-@dataclass(frozen=True)
-class _Scratch:
-    """A call on the arguments of a function, in a module that no other code sees.
-
-    Attributes:
-        module: it owns them, and dies with this.
-        call: the contraction.
-    """
-
-    module: ir.Module
-    call: ContractionCall
+_Scratch = tuple[ir.Module, ContractionCall]
+"""A module that no other code sees, and a call on the arguments of a function in it."""
 
 
-def _explained(scratch: _Scratch, path: str, flops_per_byte: float) -> ContractionExplanation:
-    """Lower a call on arguments of a scratch function, and return the ops that were built."""
-    call = scratch.call
+def _explained(
+    module: ir.Module, call: ContractionCall, path: str, flops_per_byte: float
+) -> ContractionExplanation:
+    """Lower a call on arguments of a module, which it holds, and return the ops that were built."""
     plan = call.plan(path, flops_per_byte)
     builder = ContractionBuilder(call, plan)
     with ir.InsertionPoint(call.destination.owner):
@@ -536,10 +496,9 @@ def _on_arguments(
     with ir.InsertionPoint(module.body):
         block = func.FuncOp("scratch", (list(types), [])).add_entry_block()
     *inputs, destination = block.arguments
-    call = ContractionCall(
+    return module, ContractionCall(
         tuple(inputs), destination, tuple(labels), output, kind, cast, overwrites, compute
     )
-    return _Scratch(module, call)
 
 
 def _subscripts(inputs: Sequence[Labels], output: Labels, names: Mapping[str, str]) -> str:

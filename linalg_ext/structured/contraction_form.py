@@ -57,7 +57,6 @@ class ContractionForm:
     """A contraction.
 
     Attributes:
-        kind: the semiring.
         factors: the factors of the product, in order; an input may be there several times.
         output: the indices of the result.
         dims: the iteration space, outermost first.
@@ -101,8 +100,8 @@ def _form(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm
     if add is None and definition.reduction_dims:
         raise _NoContraction("the op reduces by no function, or by several")
     kind, parts = _in_semiring(add, product)
-    reader = _FactorReader(target.type_var)
-    factors = tuple(reader.factor(part) for part in parts)
+    casts: list[tuple[Function, TypeVar]] = []
+    factors = tuple(_factor(part, target.type_var, casts) for part in parts)
     written = {dim for index in target.indices for dim in index.dims}
     return ContractionForm(
         kind,
@@ -111,7 +110,7 @@ def _form(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm
         definition.dims,
         tuple(dim for dim in definition.dims if dim not in written),
         add is not None,
-        _common_cast(reader.casts, target.type_var, types),
+        _common_cast(casts, target.type_var, types),
     )
 
 
@@ -151,39 +150,32 @@ def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
         yield expr
 
 
-class _FactorReader:
-    """Reads the operands of one product, and collects their casts."""
+def _factor(expr: ScalarExpr, result: TypeVar, casts: list[tuple[Function, TypeVar]]) -> Factor:
+    """An operand of a product that is computed in the type of the result; its cast is added."""
+    leaf, cast = _leaf(expr, result)
+    if leaf is not None:
+        if cast is not None:
+            casts.append((cast, leaf.type_var))
+        return Factor(leaf.operand, leaf.indices if isinstance(leaf, Access) else ())
+    if isinstance(expr, Apply) and expr.function == BINARY["sub"] and expr.attribute is None:
+        read, subtracted = (_leaf(arg, result)[0] for arg in expr.args)
+        is_number = isinstance(subtracted, ScalarOperand) or constant_of(expr.args[1]) is not None
+        if isinstance(read, Access) and is_number:
+            return Factor(read.operand, read.indices, expr)
+    raise _NoContraction(_why_no_factor(expr))
 
-    def __init__(self, result: TypeVar) -> None:
-        self._result = result
-        self.casts: list[tuple[Function, TypeVar]] = []
 
-    def factor(self, expr: ScalarExpr) -> Factor:
-        leaf, cast = self._leaf(expr)
-        if leaf is not None:
-            if cast is not None:
-                self.casts.append((cast, leaf.type_var))
-            return Factor(leaf.operand, leaf.indices if isinstance(leaf, Access) else ())
-        if isinstance(expr, Apply) and expr.function == BINARY["sub"] and expr.attribute is None:
-            read, subtracted = (self._leaf(arg)[0] for arg in expr.args)
-            is_number = (
-                isinstance(subtracted, ScalarOperand) or constant_of(expr.args[1]) is not None
-            )
-            if isinstance(read, Access) and is_number:
-                return Factor(read.operand, read.indices, expr)
-        raise _NoContraction(_why_no_factor(expr))
-
-    def _leaf(self, expr: ScalarExpr) -> tuple[Access | ScalarOperand | None, Function | None]:
-        cast = None
-        if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
-            if expr.attribute is not None or expr.type_var != self._result:
-                return None, None
-            cast, (expr,) = expr.function, expr.args
-        if not isinstance(expr, (Access, ScalarOperand)):
+def _leaf(
+    expr: ScalarExpr, result: TypeVar
+) -> tuple[Access | ScalarOperand | None, Function | None]:
+    cast = None
+    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
+        if expr.attribute is not None or expr.type_var != result:
             return None, None
-        if cast is None and expr.type_var != self._result:
-            return None, None
-        return expr, cast
+        cast, (expr,) = expr.function, expr.args
+    if not isinstance(expr, (Access, ScalarOperand)):
+        return None, None
+    return (expr, cast) if cast is not None or expr.type_var == result else (None, None)
 
 
 def _why_no_factor(expr: ScalarExpr) -> str:
@@ -308,10 +300,8 @@ def rearranged(
     """A contraction on other operands of the same sizes: the op to look for to build it.
 
     Args:
-        recognized: an op that contracts.
         contraction: how the operands are indexed now, by dimensions of that op.
         inputs: the operands, of the element types that they had.
-        output: the destination.
     """
     types = tuple(recognized.types.items())
     definition = _rearranged(recognized.definition, contraction, types)
@@ -322,12 +312,10 @@ def rearranged(
 def _rearranged(
     definition: OpDefinition, contraction: Contraction, types: tuple[tuple[str, str], ...]
 ) -> OpDefinition:
-    operands = (*definition.inputs, *definition.outputs)
+    indices_of_operands = (contraction.a, contraction.b, contraction.c)
     indices = {
-        operand.name: tuple(AffineDim(dim) for dim in dims)
-        for operand, dims in zip(
-            operands, (contraction.a, contraction.b, contraction.c), strict=True
-        )
+        operand.name: tuple(map(AffineDim, dims))
+        for operand, dims in zip(definition.arguments, indices_of_operands, strict=True)
     }
     cast = "cast_unsigned" if contraction.unsigned else "cast_signed"
     return specialize(_sum_of_products(definition, cast, indices), dict(types))

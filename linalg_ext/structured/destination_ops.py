@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.functions import TYPE, Function
@@ -170,9 +169,6 @@ def check_body(
     """A region of an op takes scalars of these types and yields one of that type.
 
     Args:
-        block: the one of the region.
-        arguments: the types of its arguments.
-        result: the type of the value it yields.
         subject: the name of the region in errors, and the meaning of its arguments.
     """
     argument_types = [argument.type for argument in block.arguments]
@@ -224,7 +220,6 @@ def windows_of(
     Args:
         indices: n x k integers.
         whole: the tensor that the windows are part of.
-        stacked: the windows, one behind another.
         names: the names of these two in errors.
 
     Raises:
@@ -293,11 +288,7 @@ class Concatenate:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Concatenate:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         inputs, inits = segments_of(op, (MOST_INPUTS, 1))
         if not inputs or not inits:
             raise ArityError("concatenate of nothing", expected="inputs, and a destination")
@@ -365,10 +356,8 @@ def build_contract_op(
 
     Args:
         inputs: tensors and scalars, `MOST_INPUTS` at most.
-        destination: a tensor.
         labels: the dimensions of each operand, the destination's last.
         dims: the iteration space, outermost first.
-        kind: the semiring.
         cast: how inputs are cast to the compute type.
         overwrite: whether the old elements of the destination are ignored.
         attributes: discardable ones.
@@ -416,11 +405,7 @@ class DynamicBroadcast:
 
     @classmethod
     def of(cls, op: ir.Operation) -> DynamicBroadcast:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         operand, init = op.operands
         rank = ranked_tensor(operand, "the operand").rank
         result_rank = ranked_tensor(init, "the destination").rank
@@ -491,11 +476,7 @@ class Gather:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Gather:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         operand, indices, init = op.operands
         windows = windows_of(indices, operand, init, ("the operand", "the destination"))
         check_elements(operand, "the operand", init)
@@ -535,11 +516,7 @@ class Reverse:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Reverse:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         operand, init = op.operands
         rank = ranked_tensor(operand, "the operand").rank
         ranked_tensor(init, "the destination")
@@ -590,11 +567,7 @@ class Scan:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Scan:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         inputs, inits, initials = segments_of(op, (MOST_SCANNED, 1, 1))
         if not inputs or not inits:
             raise ArityError("scan of nothing", expected="inputs, and a destination")
@@ -694,11 +667,7 @@ class Scatter:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Scatter:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         indices, updates, init = op.operands
         windows = windows_of(indices, init, updates, ("the destination", "updates"))
         check_elements(updates, "updates", init)
@@ -741,11 +710,7 @@ class Sort:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Sort:
-        """Read an op.
-
-        Raises:
-            ArgumentError: it breaks a rule.
-        """
+        """Read an op; an ArgumentError where it breaks a rule."""
         inputs, inits = segments_of(op, (MOST_SORTED, MOST_SORTED))
         if not inputs or len(inputs) != len(inits):
             raise ArityError(
@@ -774,32 +739,21 @@ class Sort:
         return cls(tuple(inputs), tuple(inits), dimension, comparator, flag_of(op, "is_stable"))
 
 
-class _View(Protocol):
-    @classmethod
-    def of(cls, op: ir.Operation) -> object: ...
-
-
-VIEWS: Mapping[str, type[_View]] = MappingProxyType(
-    {
-        "linalg_ext.concatenate": Concatenate,
-        "linalg_ext.dynamic_broadcast_in_dim": DynamicBroadcast,
-        "linalg_ext.gather": Gather,
-        "linalg_ext.reverse": Reverse,
-        "linalg_ext.scan": Scan,
-        "linalg_ext.scatter": Scatter,
-        "linalg_ext.sort": Sort,
-    }
-)
-"""The view class of each op, by the name of the op."""
+VIEWS: Mapping[str, Callable[[ir.Operation], object]] = {
+    "linalg_ext.concatenate": Concatenate.of,
+    "linalg_ext.dynamic_broadcast_in_dim": DynamicBroadcast.of,
+    "linalg_ext.gather": Gather.of,
+    "linalg_ext.reverse": Reverse.of,
+    "linalg_ext.scan": Scan.of,
+    "linalg_ext.scatter": Scatter.of,
+    "linalg_ext.sort": Sort.of,
+}
+"""The function that reads an op as a view, by the name of the op."""
 
 
 def check_destination_style_op(op: ir.Operation) -> None:
-    """Check an op against its rules.
-
-    Raises:
-        ArgumentError: of the kind of the mistake; names operands, dimensions and types.
-    """
-    VIEWS[op.name].of(op)
+    """Check an op against its rules; an ArgumentError of the kind of the mistake."""
+    VIEWS[op.name](op)
 
 
 Body = Callable[..., ir.Value | ir.OpView]
@@ -820,12 +774,9 @@ def build_op(
     """Build an op at the current insertion point, and check it.
 
     Args:
-        name: of the op.
         operands: all of them, the destinations last.
         destinations: its results are of their types.
-        attributes: of the op.
         body: the builder of its region, and the types of the arguments of its block.
-        regions: how many it has.
 
     Raises:
         ArgumentError: it breaks a rule; nothing is left behind.
@@ -862,11 +813,8 @@ def build_scan(
     """Build `linalg_ext.scan`; see the op.
 
     Args:
-        inputs: tensors of one shape.
-        init: the destination.
         initial: the value that is carried first; None where the one input begins.
         combine: builds the next carried value from the carried value and an element of each input.
-        dimension: along which it runs.
         inclusive: whether an element counts for its own place.
         reverse: whether it runs from the last index to the first.
     """
@@ -897,9 +845,6 @@ def build_scatter(
     """Build `linalg_ext.scatter`; see the op.
 
     Args:
-        indices: a row for each window.
-        updates: the windows.
-        init: the destination.
         combine: builds the written element from the new one and the old one; None writes the new.
     """
     element = ir.ShapedType(init.type).element_type

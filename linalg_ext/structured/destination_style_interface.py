@@ -23,46 +23,12 @@ from linalg_ext.structured.interface_dispatch import (
     position_of,
 )
 from linalg_ext.structured.invariants import broken_rules, check, is_buffer, is_shaped, is_tensor
-from linalg_ext.structured.maps import has_payload, place_of
-from linalg_ext.structured.operands import copy_regions, static_sizes
+from linalg_ext.structured.maps import has_payload, is_valid, place_of
+from linalg_ext.structured.operands import copy_regions, ops_where, static_sizes
 from linalg_ext.structured.sizes import size_at
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
 """Replacements of the values from outside that a region uses."""
-
-
-def cloned(
-    op: ir.Operation,
-    rule: DestinationRule,
-    operands: Sequence[ir.Value | ir.OpView] | None = None,
-    *,
-    result_types: Sequence[ir.Type] | None = None,
-    location: ir.Location | None = None,
-    mapping: Captured | None = None,
-    with_regions: bool = True,
-) -> ir.Operation:
-    """The op again: see `DestinationStyle.clone`."""
-    new_operands = op.operands if operands is None else listed("operands", operands)
-    values = [as_value(operand) for operand in new_operands]
-    check_operands(op, values)
-    if result_types is None:
-        types = [values[position].type for position in rule.inits(op)]
-        result_types = [type_ for type_ in types if is_tensor(type_)]
-    require_insertion_point(op)
-    new = ir.Operation.create(
-        op.name,
-        results=list(result_types),
-        operands=values,
-        attributes=dict(op.attributes.items()),
-        regions=len(op.regions),
-        loc=location or op.location,
-    )
-    if not with_regions:
-        return new
-    copy_regions(op, new)
-    _retype_carried(rule, op, new)
-    _replace_captured(new, mapping or {})
-    return _verified(op, new)
 
 
 def check_operands(op: ir.Operation, values: Sequence[ir.Value]) -> None:
@@ -91,11 +57,7 @@ def check_operands(op: ir.Operation, values: Sequence[ir.Value]) -> None:
 
 
 def require_insertion_point(op: ir.Operation) -> None:
-    """Raise where there is nowhere to build.
-
-    Raises:
-        ArgumentError: there is no current insertion point.
-    """
+    """Raise an ArgumentError where there is no current insertion point."""
     try:
         _ = ir.InsertionPoint.current
     except ValueError:
@@ -104,31 +66,6 @@ def require_insertion_point(op: ir.Operation) -> None:
             f"{op.name} cannot be built: no insertion point is set",
             hint="build it under `with ir.InsertionPoint(op):`",
         ) from None
-
-
-def bufferized(
-    op: ir.Operation, rule: DestinationRule, operands: Sequence[ir.Value | ir.OpView]
-) -> ir.Operation:
-    """The op on buffers: see `DestinationStyle.bufferized`."""
-    if not rule.on_buffers:
-        raise ArgumentError(
-            f"{op.name} has no form on buffers",
-            where=place_of(op),
-            hint="one-shot-bufferize makes other ops of it",
-        )
-    values = [as_value(operand) for operand in listed("operands", operands)]
-    check_operands(op, values)
-    for position, (value, old) in enumerate(zip(values, op.operands, strict=True)):
-        if is_tensor(old.type):
-            _check_buffer_of(op, position, value.type, old.type)
-        elif value.type != old.type:
-            raise DTypeError(
-                f"operand {position} of {op.name} is of type {old.type}, its new value of "
-                f"{value.type}",
-                where=place_of(op),
-                expected="scalars as they are",
-            )
-    return cloned(op, rule, values, result_types=[])
 
 
 def _check_fits_body(op: ir.Operation, position: int, new: ir.Type, old: ir.Type) -> None:
@@ -177,16 +114,10 @@ def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) 
 
 def _replace_captured(new: ir.Operation, mapping: Captured) -> None:
     """Replace the values from outside that the regions use, but for the op's own operands."""
-    if not mapping:
-        return
-
-    def replace(inner: ir.Operation) -> ir.WalkResult:
+    for inner in ops_where(new, lambda op: op != new):
         for position, value in enumerate(inner.operands):
-            if inner != new and value in mapping:
+            if value in mapping:
                 inner.operands[position] = mapping[value]
-        return ir.WalkResult.ADVANCE
-
-    new.walk(replace)
 
 
 def _verified(op: ir.Operation, new: ir.Operation) -> ir.Operation:
@@ -204,36 +135,6 @@ def _verified(op: ir.Operation, new: ir.Operation) -> ir.Operation:
         + (f": {diagnostics[0].message}" if diagnostics else ""),
         where=place_of(op),
     )
-
-
-def set_init(op: ir.Operation, position: int, value: ir.Value | ir.OpView) -> None:
-    """Let an op write to another destination, in place: see `DestinationStyle.set_init`."""
-    new, old = as_value(value), op.operands[position]
-    values = list(op.operands)
-    values[position] = new
-    check_operands(op, values)
-    if new.type == old.type:
-        op.operands[position] = new
-        return
-    if not (is_buffer(new.type) and is_buffer(old.type)):
-        raise DTypeError(
-            f"the destination at operand {position} of {op.name} is of type {old.type}, the new "
-            f"one of type {new.type}",
-            where=place_of(op),
-            expected="one type: in place, results keep theirs",
-            hint="build the op on it with .clone(operands)",
-        )
-    op.operands[position] = new
-    with collected(op.context):
-        try:
-            fits = bool(op.verify())
-        except ir.MLIRError:
-            fits = False
-    if not fits:
-        op.operands[position] = old
-        raise DTypeError(
-            f"{op.name} cannot write to {new.type} in place of {old.type}", where=place_of(op)
-        )
 
 
 def destination_style(op: ir.Operation | ir.OpView) -> DestinationStyle:
@@ -468,7 +369,24 @@ class DestinationStyle:
                 where=place_of(self.op),
                 expected=f"a number from 0 to {self.num_inits - 1}" if self.num_inits else None,
             )
-        set_init(self.op, self.init_positions[number], value)
+        op, position, new = self.op, self.init_positions[number], as_value(value)
+        old, values = op.operands[position], list(op.operands)
+        values[position] = new
+        check_operands(op, values)
+        if new.type != old.type and not (is_buffer(new.type) and is_buffer(old.type)):
+            raise DTypeError(
+                f"the destination at operand {position} of {op.name} is of type {old.type}, the "
+                f"new one of type {new.type}",
+                where=place_of(op),
+                expected="one type: in place, results keep theirs",
+                hint="build the op on it with .clone(operands)",
+            )
+        op.operands[position] = new
+        if new.type != old.type and not is_valid(op):
+            op.operands[position] = old
+            raise DTypeError(
+                f"{op.name} cannot write to {new.type} in place of {old.type}", where=place_of(op)
+            )
 
     def clone(
         self,
@@ -489,14 +407,12 @@ class DestinationStyle:
         Raises:
             ArgumentError: the op cannot be built on these; nothing is.
         """
-        return cloned(
-            self.op,
-            self._rule,
-            operands,
-            result_types=result_types,
-            mapping=mapping,
-            location=location,
-        )
+        new = self.clone_without_regions(operands, result_types=result_types, location=location)
+        copy_regions(self.op, new)
+        _retype_carried(self._rule, self.op, new)
+        if mapping:
+            _replace_captured(new, mapping)
+        return _verified(self.op, new)
 
     def clone_without_regions(
         self,
@@ -510,13 +426,21 @@ class DestinationStyle:
         Raises:
             ArgumentError: the operands are too few or too many, or of other kinds.
         """
-        return cloned(
-            self.op,
-            self._rule,
-            operands,
-            result_types=result_types,
-            location=location,
-            with_regions=False,
+        op = self.op
+        new_operands = op.operands if operands is None else listed("operands", operands)
+        values = [as_value(operand) for operand in new_operands]
+        check_operands(op, values)
+        if result_types is None:
+            types = [values[position].type for position in self.init_positions]
+            result_types = [type_ for type_ in types if is_tensor(type_)]
+        require_insertion_point(op)
+        return ir.Operation.create(
+            op.name,
+            results=list(result_types),
+            operands=values,
+            attributes=dict(op.attributes.items()),
+            regions=len(op.regions),
+            loc=location or op.location,
         )
 
     def bufferized(self, operands: Sequence[ir.Value | ir.OpView]) -> ir.Operation:
@@ -529,7 +453,26 @@ class DestinationStyle:
         Raises:
             ArgumentError: the op has no form on buffers, or the operands do not fit.
         """
-        return bufferized(self.op, self._rule, operands)
+        op = self.op
+        if not self._rule.on_buffers:
+            raise ArgumentError(
+                f"{op.name} has no form on buffers",
+                where=place_of(op),
+                hint="one-shot-bufferize makes other ops of it",
+            )
+        values = [as_value(operand) for operand in listed("operands", operands)]
+        check_operands(op, values)
+        for position, (value, old) in enumerate(zip(values, op.operands, strict=True)):
+            if is_tensor(old.type):
+                _check_buffer_of(op, position, value.type, old.type)
+            elif value.type != old.type:
+                raise DTypeError(
+                    f"operand {position} of {op.name} is of type {old.type}, its new value of "
+                    f"{value.type}",
+                    where=place_of(op),
+                    expected="scalars as they are",
+                )
+        return self.clone(values, result_types=[])
 
     def _value(self, operand: OperandLike) -> ir.Value:
         return self.op.operands[position_of(self.op, operand)]
@@ -578,17 +521,13 @@ class DestinationStyle:
         rows: list[tuple[str, ...]] = []
         for kind, positions in (("input", self.input_positions), ("init", self.init_positions)):
             for number, position in enumerate(positions):
-                value = self.op.operands[position]
-                notes = "" if kind == "input" else self._note_on_init(position)
-                rows.append(
-                    (f"{kind} {number}", str(value.type), *self._columns_of(position), notes)
-                )
+                notes = ""
+                if kind == "init":
+                    notes = "read" if self.uses_initial_value(position) else "overwritten"
+                    notes += f", gives result {number}" if len(self.op.results) else ""
+                type_ = str(self.op.operands[position].type)
+                rows.append((f"{kind} {number}", type_, *self._columns_of(position), notes))
         return rows
-
-    def _note_on_init(self, position: int) -> str:
-        read = "read" if self.uses_initial_value(position) else "overwritten"
-        tied = f", gives result {self._init_number(position)}" if len(self.op.results) else ""
-        return read + tied
 
     def _columns_of(self, position: int) -> tuple[str, ...]:
         return ()

@@ -15,6 +15,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
+from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, counted
@@ -44,7 +45,6 @@ def contract_definition(
 
     Args:
         maps: one for each operand, the destination last.
-        kind: the semiring.
         cast: the function that converts the inputs to the element type of the result.
         overwrite: True where the old value of the destination is ignored; a reduction adds to it
             nonetheless.
@@ -57,10 +57,16 @@ def contract_definition(
         labels[:-1], labels[-1], kind=kind, name="contract", dims=_dims(maps[0])
     )
     (assignment,) = definition.assignments
-    value = assignment.value
     if assignment.reduction is None and not overwrite:
-        value = Apply(kind.add, (assignment.target, value))
-    definition = replace(definition, assignments=(replace(assignment, value=_recast(value, cast)),))
+        value = Apply(kind.add, (assignment.target, assignment.value))
+        definition = replace(definition, assignments=(replace(assignment, value=value),))
+
+    def recast(expr: ScalarExpr) -> ScalarExpr:
+        if isinstance(expr, Apply) and expr.type_var is not None:
+            return replace(expr, function=cast)
+        return expr
+
+    definition = with_values(definition, recast)
     return _with_scalars(definition, {definition.inputs[position].name for position in scalars})
 
 
@@ -132,27 +138,14 @@ def _with_scalars(definition: OpDefinition, names: set[str]) -> OpDefinition:
     def plain(expr: ScalarExpr) -> ScalarExpr:
         if isinstance(expr, Access) and expr.operand in names:
             return ScalarOperand(expr.operand, expr.type_var)
-        if isinstance(expr, Apply):
-            return replace(expr, args=tuple(plain(arg) for arg in expr.args))
         return expr
 
     if not names:
         return definition
-    return replace(
-        definition,
-        operands=tuple(
-            replace(o, kind=OperandKind.SCALAR) if o.name in names else o
-            for o in definition.operands
-        ),
-        assignments=tuple(replace(a, value=plain(a.value)) for a in definition.assignments),
+    operands = (
+        replace(o, kind=OperandKind.SCALAR) if o.name in names else o for o in definition.operands
     )
-
-
-def _recast(expr: ScalarExpr, cast: Function) -> ScalarExpr:
-    if not isinstance(expr, Apply):
-        return expr
-    args = tuple(_recast(arg, cast) for arg in expr.args)
-    return replace(expr, args=args, function=cast if expr.type_var is not None else expr.function)
+    return with_values(replace(definition, operands=tuple(operands)), plain)
 
 
 def _shape(indices: Indices) -> Indices:
@@ -195,7 +188,17 @@ def extension_definition(op: ir.Operation) -> OpDefinition:
     Raises:
         ArgumentError: an attribute is missing, or has a wrong value.
     """
-    return _contract(op) if op.name == CONTRACT else _elementwise(op)
+    maps, scalars = indexing_maps(op), scalar_positions(list(op.operands)[:-1])
+    if op.name != CONTRACT:
+        function = elementwise_function(op)
+        return elementwise_definition(maps, function, cast=cast_function(op), scalars=scalars)
+    return contract_definition(
+        maps,
+        contract_kind(op),
+        cast=cast_function(op),
+        overwrite=OVERWRITE in op.attributes,
+        scalars=scalars,
+    )
 
 
 def indexing_maps(op: ir.Operation) -> list[AffineMap]:
@@ -238,28 +241,13 @@ def operand_letters(count: int) -> list[str]:
     return list(string.ascii_lowercase[:count])
 
 
-def _contract(op: ir.Operation) -> OpDefinition:
-    inputs = list(op.operands)[:-1]
-    return contract_definition(
-        indexing_maps(op),
-        contract_kind(op),
-        cast=cast_function(op),
-        overwrite=OVERWRITE in op.attributes,
-        scalars=scalar_positions(inputs),
-    )
-
-
 def scalar_positions(inputs: Sequence[ir.Value]) -> list[int]:
     """The positions of the inputs that are not tensors, vectors or memrefs."""
     return [i for i, value in enumerate(inputs) if not isinstance(value.type, ir.ShapedType)]
 
 
 def contract_kind(op: ir.Operation) -> Semiring:
-    """The semiring of a contract; a sum of products where none is said.
-
-    Raises:
-        ArgumentError: it is not one that is known.
-    """
+    """The semiring of a contract, a sum of products by default; an ArgumentError if unknown."""
     if KIND not in op.attributes:
         return semiring("+*")
     attribute = op.attributes[KIND]
@@ -269,40 +257,22 @@ def contract_kind(op: ir.Operation) -> Semiring:
 
 
 def elementwise_function(op: ir.Operation) -> Function:
-    """The function of an elementwise op.
-
-    Raises:
-        ArgumentError: there is none of that name.
-    """
+    """The function of an elementwise op; an ArgumentError if its name is unknown."""
     if KIND not in op.attributes:
         raise ArgumentError("kind is missing", expected="#linalg.elementwise_kind<add>, ...")
     text = str(op.attributes[KIND])
     named = re.fullmatch(r"#linalg\.elementwise_kind<(\w+)>", text)
-    name = named[1] if named else text.strip('"')
-    function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
-    if function is None:
+    name, functions = named[1] if named else text.strip('"'), {**UNARY, **BINARY, **TERNARY}
+    if name not in functions:
         raise ArgumentError(
             f"kind = {text} is not an element-wise function",
-            expected="one of " + ", ".join((*UNARY, *BINARY, *TERNARY)),
+            expected=f"one of {', '.join(functions)}",
         )
-    return function
-
-
-def _elementwise(op: ir.Operation) -> OpDefinition:
-    return elementwise_definition(
-        indexing_maps(op),
-        elementwise_function(op),
-        cast=cast_function(op),
-        scalars=scalar_positions(list(op.operands)[:-1]),
-    )
+    return functions[name]
 
 
 def cast_function(op: ir.Operation) -> Function:
-    """Return the cast function that an op applies to its inputs.
-
-    Raises:
-        ArgumentError: its attribute names no cast.
-    """
+    """The cast function of the inputs of an op; an ArgumentError where it names no cast."""
     if CAST not in op.attributes:
         return TYPE["cast_signed"]
     text = str(op.attributes[CAST])
@@ -352,24 +322,16 @@ def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
             raise ArgumentError(f"the {meaning} of operand {letter} is given twice")
         clauses[letter][meaning] = attribute
     dims = tuple(f"d{position}" for position in range(_iteration_rank(op, clauses, letters)))
-    natural: Indices = tuple(AffineDim(dim) for dim in dims)
     return [
-        AffineMap(
-            dims, (), _operand_indices(op, natural, dims, clauses.get(letter, {}), letter, value)
-        )
+        AffineMap(dims, (), _operand_indices(dims, clauses.get(letter, {}), letter, value))
         for letter, value in zip(letters, op.operands, strict=True)
     ]
 
 
 def _operand_indices(
-    op: ir.Operation,
-    natural: Indices,
-    dims: tuple[str, ...],
-    clauses: dict[str, ir.Attribute],
-    letter: str,
-    value: ir.Value,
+    dims: tuple[str, ...], clauses: dict[str, ir.Attribute], letter: str, value: ir.Value
 ) -> Indices:
-    subject = f"operand {letter}"
+    natural, subject = tuple(map(AffineDim, dims)), f"operand {letter}"
     if "map" in clauses:
         if len(clauses) > 1:
             raise ArgumentError(f"{subject} has a map and sugar besides", expected="one of them")
@@ -386,11 +348,7 @@ def _operand_indices(
 
 
 def integers(attribute: ir.Attribute | None, name: str) -> tuple[int, ...]:
-    """The integers of an attribute: `[0, 1]` or `array<i64: 0, 1>`.
-
-    Raises:
-        ArgumentError: it is of another kind.
-    """
+    """The integers of `[0, 1]` or `array<i64: 0, 1>`; an ArgumentError for another attribute."""
     if attribute is None:
         return ()
     if isinstance(attribute, ir.DenseI64ArrayAttr):
@@ -406,10 +364,9 @@ def _iteration_rank(
 ) -> int:
     """The rank of the iteration space: that of an operand, with the dimensions added to it."""
     for letter in reversed(letters):
-        if "map" in clauses.get(letter, {}) and isinstance(
-            clauses[letter]["map"], ir.AffineMapAttr
-        ):
-            return len(parse_affine_map(str(clauses[letter]["map"])).dims)
+        map = clauses.get(letter, {}).get("map")
+        if isinstance(map, ir.AffineMapAttr):
+            return len(parse_affine_map(str(map)).dims)
     destination, letter = op.operands[len(letters) - 1], letters[-1]
     if not isinstance(destination.type, ir.ShapedType):
         raise ArgumentError(f"the destination is of type {destination.type}", expected="a tensor")

@@ -8,12 +8,13 @@ second is `linalg_ext.symbolic.index_sets.preimage` of the map of an operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.invariants import is_buffer
 from linalg_ext.structured.maps import has_payload
+from linalg_ext.structured.operands import ops_where
 from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, Symbol
@@ -117,24 +118,13 @@ def captured_buffers(op: ir.Operation) -> tuple[Captured, ...]:
     if not has_payload(op):
         return ()
     effects: dict[ir.Value, tuple[bool, bool]] = {}
-    for value, reads, writes in _uses_of_buffers(op):
-        was_read, was_written = effects.get(value, (False, False))
-        effects[value] = (was_read or reads, was_written or writes)
+    for inner in ops_where(op, lambda inner: inner != op):
+        reads, writes = _EFFECTS.get(inner.name, (True, True))
+        for value in inner.operands:
+            if is_buffer(value.type):
+                was_read, was_written = effects.get(value, (False, False))
+                effects[value] = (was_read or reads, was_written or writes)
     return tuple(Captured(value, *effect) for value, effect in effects.items())
-
-
-def _uses_of_buffers(op: ir.Operation) -> Iterator[tuple[ir.Value, bool, bool]]:
-    uses: list[tuple[ir.Value, bool, bool]] = []
-
-    def look(inner: ir.Operation) -> ir.WalkResult:
-        if inner != op:
-            effect = _EFFECTS.get(inner.name, (True, True))
-            buffers = [value for value in inner.operands if is_buffer(value.type)]
-            uses.extend((value, *effect) for value in buffers)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(look)
-    yield from uses
 
 
 _EFFECTS = {

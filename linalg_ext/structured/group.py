@@ -22,6 +22,7 @@ from linalg_ext.structured.destination_ops import (
     segments_of,
 )
 from linalg_ext.structured.extension import SEGMENTS, integers
+from linalg_ext.structured.operands import ops_where
 
 GROUP_NAMES = ("isolated_group", "group")
 YIELD = "group_yield"
@@ -51,15 +52,8 @@ def side_effect(op: ir.Operation) -> str:
 
     An op of an unknown dialect counts as one that may do anything.
     """
-    effect = ""
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal effect
-        effect = _own_side_effect(inner)
-        return ir.WalkResult.INTERRUPT if effect else ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return effect
+    effects = (_own_side_effect(inner) for inner in ops_where(op, lambda inner: True))
+    return next(filter(None, effects), "")
 
 
 def _own_side_effect(op: ir.Operation) -> str:
@@ -140,11 +134,7 @@ def annotations_of(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def check_group(op: ir.Operation) -> None:
-    """Check a group against all its rules.
-
-    Raises:
-        ArgumentError: it breaks one.
-    """
+    """Check a group against all its rules; an ArgumentError where it breaks one."""
     group = Group.of(op)
     for inner in group.body.operations:
         if inner.operation.name != GROUP_YIELD and (effect := side_effect(inner.operation)):
@@ -246,20 +236,8 @@ def _preserve(op: ir.Operation) -> bool:
 
 def _captured(op: ir.Operation) -> ir.Value | None:
     """A value that an op inside uses and that is defined outside; None if absent."""
-    captured: ir.Value | None = None
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal captured
-        if inner == op:
-            return ir.WalkResult.ADVANCE
-        for value in inner.operands:
-            if not is_within(value, op):
-                captured = value
-                return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return captured
+    inside = ops_where(op, lambda inner: inner != op)
+    return next((v for inner in inside for v in inner.operands if not is_within(v, op)), None)
 
 
 def is_within(value: ir.Value, op: ir.Operation) -> bool:

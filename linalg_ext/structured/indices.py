@@ -288,11 +288,7 @@ class Emitter:
         return inner
 
     def value(self, number: Operand) -> ir.Value:
-        """A number as a value of type index.
-
-        Raises:
-            ArgumentError: a symbol stands for no value.
-        """
+        """A number as an index; an ArgumentError where a symbol stands for no value."""
         return self._once(as_number(number), self._new_value)
 
     def mixed(self, numbers: Sequence[Operand]) -> list[int | ir.Value]:

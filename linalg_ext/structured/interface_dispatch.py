@@ -16,11 +16,7 @@ OperandLike: TypeAlias = "int | ir.OpOperand | ir.Value | ir.OpView"
 
 
 def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
-    """The operation that a caller asks about.
-
-    Raises:
-        ArgumentTypeError: it is not one.
-    """
+    """The operation that a caller asks about; an ArgumentTypeError where it is not one."""
     if isinstance(op, ir.OpView | ir.Operation):
         return op.operation
     raise ArgumentTypeError(
@@ -61,11 +57,7 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
 
 
 def listed(name: str, several: Iterable[T]) -> list[T]:
-    """Several things that a caller gives, as a list.
-
-    Raises:
-        ArgumentTypeError: it is one thing, or a text.
-    """
+    """Several things of a caller as a list; an ArgumentTypeError for one thing, or a text."""
     if isinstance(several, Iterable) and not isinstance(several, str):
         return list(several)
     raise ArgumentTypeError(f"{name} = {several!r}", expected="a list, of one if need be")

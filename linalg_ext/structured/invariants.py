@@ -30,15 +30,7 @@ def is_shaped(type_: ir.Type) -> bool:
 
 
 def check(op: ir.Operation, inits: Sequence[int]) -> None:
-    """Check the rules on an op.
-
-    Args:
-        op: any op.
-        inits: the positions of its destinations.
-
-    Raises:
-        ArgumentError: the first rule that is broken; the others are notes of it.
-    """
+    """Check the rules on an op; an ArgumentError with the first broken one, the rest as notes."""
     broken = list(broken_rules(op, inits))
     if broken:
         first, *rest = broken

@@ -39,9 +39,6 @@ def nest(
     """Build loops, the first one outermost, around `body(indices, carried)`, which gives the next.
 
     Args:
-        bounds: of each loop.
-        carried: the values of the first iteration.
-        body: the innermost body.
         indices: the induction variables of the first loops, where they stand around already.
     """
     if len(indices) == len(bounds):

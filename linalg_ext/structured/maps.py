@@ -52,13 +52,7 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
 def iterator_types(
     op: ir.Operation, maps: Sequence[AffineMap], outputs: Sequence[AffineMap]
 ) -> tuple[IteratorType, ...]:
-    """The type of each loop: as a generic states it; else the loops in no map of an output reduce.
-
-    Args:
-        op: a structured op.
-        maps: the map of each operand.
-        outputs: the maps of the destinations.
-    """
+    """The type of each loop, as a generic states it; else loops in no map of an output reduce."""
     if "iterator_types" in op.attributes:
         return tuple(
             IteratorType.PARALLEL if "<parallel>" in str(kind) else IteratorType.REDUCTION
@@ -258,7 +252,6 @@ def line_of(op: ir.Operation, *, large: int) -> str:
     in Python too. For one line it does to verify the op.
 
     Args:
-        op: the op.
         large: constants of more elements, or resources of more characters, are elided.
     """
     text: str = op.get_asm(

@@ -6,12 +6,12 @@ program runs is a gap in the attribute and an operand.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.structured.operands import grouped
 
 OPERAND_SEGMENTS = "operandSegmentSizes"
 STATIC_OFFSETS, STATIC_SIZES = "static_offsets", "static_sizes"
@@ -39,9 +39,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
     attribute = attribute_of(op, OPERAND_SEGMENTS)
     if attribute is None:
         raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
-    sizes = None
-    if isinstance(attribute, ir.DenseI32ArrayAttr):
-        sizes = [attribute[position] for position in range(len(attribute))]
+    sizes = list(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else None
     operands = list(op.operands)
     if (
         sizes is None
@@ -53,8 +51,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
             f"{OPERAND_SEGMENTS} = {attribute} does not count the {len(operands)} operands",
             expected=f"array<i32: ...> of {count} numbers that add up to {len(operands)}",
         )
-    ends = itertools.accumulate(sizes)
-    return [operands[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return grouped(operands, sizes)
 
 
 def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
@@ -84,8 +81,7 @@ def mixed(
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
     if not isinstance(attribute, ir.DenseI64ArrayAttr):
         raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
-    numbers = [attribute[position] for position in range(len(attribute))]
-    gap = ir.ShapedType.get_dynamic_size()
+    numbers, gap = list(attribute), ir.ShapedType.get_dynamic_size()
     expected = numbers.count(gap)
     if expected != len(dynamic):
         raise ArityError(

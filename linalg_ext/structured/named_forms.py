@@ -23,17 +23,17 @@ from linalg_ext import opdsl_defs
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.equivalence import by_appearance
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.scalar import Access
-from linalg_ext.definition.specialization import at_rank, specialize
+from linalg_ext.definition.specialization import at_rank, specialize, specialized
 from linalg_ext.definition.types import PREDEFINED_ELEMENTS
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.structured.contraction_form import plain_dims
-from linalg_ext.structured.operands import BoundOp, bind, copied
+from linalg_ext.structured.operands import BoundOp, bind, copy_regions
 from linalg_ext.structured.payload import build_generic
-from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.recognition import RecognizedOp, body_key
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 _verdicts: dict[tuple[object, ...], bool] = {}
@@ -48,17 +48,21 @@ def build_named(bound: BoundOp) -> ir.Operation | None:
     op_class = _upstream_class(bound.definition)
     if op_class is None or bound.unsigned:
         return None
-    key = (bound.definition, _call_signature(bound), bound.attributes.key)
+    rank = bound.rank if bound.definition.is_rank_polymorphic else None  # else maps tell it
+    types = tuple(f"{name}={element}" for name, element in bound.types.items())
+    kinds = tuple(type(value.type) for value in bound.outputs)
+    key = (bound.definition, types, rank, kinds, bound.attributes.key)
     if key not in _verdicts:
         _verdicts[key] = _means_the_same(bound)
-    return _build(bound, op_class) if _verdicts[key] else None
-
-
-def _call_signature(bound: BoundOp) -> tuple[str, ...]:
-    """Element types, and ranks where they decide the maps."""
-    rank = (str(bound.rank),) if bound.definition.is_rank_polymorphic else ()
-    types = tuple(f"{name}={element}" for name, element in bound.types.items())
-    return (*types, *rank, *(type(value.type).__name__ for value in bound.outputs))
+    if not _verdicts[key]:
+        return None
+    op: ir.Operation = op_class(
+        bound.result_types, list(bound.inputs), list(bound.outputs)
+    ).operation
+    for name, value in _attributes(bound).items():
+        op.attributes[name] = value
+    linalg.fill_builtin_region(op)
+    return op
 
 
 def _means_the_same(bound: BoundOp) -> bool:
@@ -67,14 +71,21 @@ def _means_the_same(bound: BoundOp) -> bool:
         return False
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
-        block, copies = _on_scratch_block(bound)
+        types = [value.type for value in bound.values]
+        block = func.FuncOp("scratch", (types, [])).add_entry_block()
+    values, count = list(block.arguments), len(bound.inputs)
     with ir.InsertionPoint(block):
-        generic = build_generic(copies)
+        generic = build_generic(
+            bind(bound.definition, values[:count], values[count:], bound.attributes, bound.unsigned)
+        )
     name = f"linalg.{bound.definition.name}"
     parsed = parsed_on_arguments(
         text_on_arguments(name, bound.inputs, bound.outputs, bound.result_types, _attributes(bound))
     )
-    return parsed is not None and _fingerprint(generic) == _fingerprint(scratch_op(parsed))
+    if parsed is None:
+        return False
+    fingerprint = _fingerprint(generic)
+    return fingerprint is not None and fingerprint == _fingerprint(scratch_op(parsed))
 
 
 def text_on_arguments(
@@ -87,10 +98,6 @@ def text_on_arguments(
     """The text of a function whose arguments are of the operands' types, with a named op on them.
 
     Args:
-        name: the op, `"linalg.matmul"` for example.
-        inputs: operands of the op.
-        outputs: its destinations.
-        results: the types of its results.
         attributes: its inherent attributes, those that count operands aside.
     """
     values = (*inputs, *outputs)
@@ -135,25 +142,6 @@ def _group(keyword: str, names: Sequence[str], values: Sequence[ir.Value]) -> st
     return f" {keyword}({', '.join(names)} : {types})" if names else ""
 
 
-def _on_scratch_block(bound: BoundOp) -> tuple[ir.Block, BoundOp]:
-    types = [value.type for value in (*bound.inputs, *bound.outputs)]
-    block = func.FuncOp("scratch", (types, [])).add_entry_block()
-    values = list(block.arguments)
-    count = len(bound.inputs)
-    copies = bind(
-        bound.definition, values[:count], values[count:], bound.attributes, bound.unsigned
-    )
-    return block, copies
-
-
-def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
-    op = op_class(bound.result_types, list(bound.inputs), list(bound.outputs))
-    for name, value in _attributes(bound).items():
-        op.operation.attributes[name] = value
-    linalg.fill_builtin_region(op.operation)
-    return op.operation  # type: ignore[no-any-return]
-
-
 def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:
     attributes = {name: _index_vector(values) for name, values in bound.attributes.changed.items()}
     for operand in bound.definition.attributes:
@@ -172,18 +160,10 @@ def _index_vector(values: Sequence[int]) -> ir.Attribute:
     return ir.DenseElementsAttr.get([ir.IntegerAttr.get(integer, v) for v in values], vector)
 
 
-def _fingerprint(op: ir.Operation) -> tuple[str, str]:
+def _fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     """The indexing maps and the body; which dimensions are reductions follows from the maps."""
-    block = op.regions[0].blocks[0]
-    numbers: dict[ir.Value, str] = {a: f"a{i}" for i, a in enumerate(block.arguments)}
-    body = []
-    for position, inner in enumerate(block.operations):
-        operands = [numbers.get(operand, "?") for operand in inner.operands]
-        attributes = {name: str(value) for name, value in inner.attributes.items()}
-        types = [str(result.type) for result in inner.results]
-        body.append((inner.operation.name, operands, types, attributes))
-        numbers.update((result, f"v{position}") for result in inner.results)
-    return str(linalg.get_indexing_maps(op)), str(body)
+    body = body_key(op.regions[0].blocks[0])
+    return None if body is None else (str(linalg.get_indexing_maps(op)), body)
 
 
 _CASTS = ("cast_signed", "cast_unsigned")
@@ -256,12 +236,15 @@ def _in_order(
 ) -> Iterator[NamedForm]:
     inputs = tuple(definition.inputs[position] for position in order)
     # Type variables are numbered by the operands: in another order they are others.
-    ordered = specialize(replace(definition, operands=(*inputs, *definition.outputs)), types)
-    elements = {
-        str(new.type_var): types[str(old.type_var)]
-        for old, new in zip((*inputs, *definition.outputs), ordered.operands, strict=True)
-    }
-    signature = _signature(ordered, elements)
+    ordered, elements = specialized(
+        replace(definition, operands=(*inputs, *definition.outputs)), types
+    )
+    signature = _Signature(
+        _kinds(ordered),
+        tuple(elements[str(o.type_var)] for o in ordered.arguments),
+        ordered.outputs[0].rank,
+        len(ordered.dims),
+    )
     canonical = ordered.canonical()
     for candidate, attributes in _table(signature).get(canonical, ()):
         yield NamedForm(candidate, attributes, order)
@@ -269,26 +252,26 @@ def _in_order(
         call = _attributes_read_off(candidate, ordered)
         if call is None:
             continue
-        if specialize(candidate, dict(of_candidate), call).canonical() == canonical:
+        if specialize(candidate, of_candidate, call).canonical() == canonical:
             yield NamedForm(candidate, call, order)
+
+
+_Kinds = tuple[tuple[OperandKind, int], ...]
+"""The kind and the rank of each input and output."""
 
 
 @dataclass(frozen=True)
 class _Signature:
-    """The key of an op for a first comparison, without its body: kinds, ranks, element types."""
+    """The key of an op for a first comparison, without its body."""
 
-    inputs: tuple[tuple[bool, int, str], ...]
-    outputs: tuple[tuple[bool, int, str], ...]
+    kinds: _Kinds
+    elements: tuple[str, ...]
+    rank: int
     dims: int
 
 
-def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature:
-    def of(operands: Sequence[Operand]) -> tuple[tuple[bool, int, str], ...]:
-        return tuple(
-            (o.kind is OperandKind.SCALAR, o.rank, types[str(o.type_var)]) for o in operands
-        )
-
-    return _Signature(of(definition.inputs), of(definition.outputs), len(definition.dims))
+def _kinds(definition: OpDefinition) -> _Kinds:
+    return tuple((operand.kind, operand.rank) for operand in definition.arguments)
 
 
 @functools.cache
@@ -314,27 +297,14 @@ def _upstream_class(definition: OpDefinition) -> Any:
 
 
 def _candidates(signature: _Signature) -> Iterator[tuple[OpDefinition, dict[str, str]]]:
-    elements = [element for _, _, element in (*signature.inputs, *signature.outputs)]
     for definition in _upstream_definitions():
-        if (len(definition.inputs), len(definition.outputs)) != (
-            len(signature.inputs),
-            len(signature.outputs),
-        ):
-            continue
-        ranked = at_rank(definition, signature.outputs[0][1])
-        kinds = [
-            (operand.kind is OperandKind.SCALAR, operand.rank)
-            for operand in (*ranked.inputs, *ranked.outputs)
-        ]
-        if len(ranked.dims) != signature.dims or kinds != [
-            (scalar, rank) for scalar, rank, _ in (*signature.inputs, *signature.outputs)
-        ]:
+        ranked = at_rank(definition, signature.rank)
+        if (len(ranked.dims), _kinds(ranked)) != (signature.dims, signature.kinds):
             continue
         types = dict(PREDEFINED_ELEMENTS)
-        variables = [str(operand.type_var) for operand in (*ranked.inputs, *ranked.outputs)]
         if all(
-            types.setdefault(variable, element) == element
-            for variable, element in zip(variables, elements, strict=True)
+            types.setdefault(str(operand.type_var), element) == element
+            for operand, element in zip(ranked.arguments, signature.elements, strict=True)
         ):
             yield definition, types
 
@@ -353,7 +323,7 @@ def _table(
     table: dict[OpDefinition, list[tuple[OpDefinition, CallAttributes]]] = {}
     for definition, types in _candidates(signature):
         if not _index_attributes(definition):
-            ranked = at_rank(definition, signature.outputs[0][1])
+            ranked = at_rank(definition, signature.rank)
             for attributes in _calls(definition):
                 form = specialize(ranked, types, attributes).canonical()
                 table.setdefault(form, []).append((definition, attributes))
@@ -361,15 +331,9 @@ def _table(
 
 
 @functools.cache
-def _with_indices(
-    signature: _Signature,
-) -> tuple[tuple[OpDefinition, tuple[tuple[str, str], ...]], ...]:
+def _with_indices(signature: _Signature) -> Sequence[tuple[OpDefinition, Mapping[str, str]]]:
     """The ops of a signature that have strides or dilations, with their element types."""
-    return tuple(
-        (definition, tuple(types.items()))
-        for definition, types in _candidates(signature)
-        if _index_attributes(definition)
-    )
+    return [candidate for candidate in _candidates(signature) if _index_attributes(candidate[0])]
 
 
 def _index_attributes(definition: OpDefinition) -> list[str]:
@@ -386,8 +350,7 @@ def _attributes_read_off(candidate: OpDefinition, op: OpDefinition) -> CallAttri
         for symbol in expr.symbols
     }
     numbers = dict(unit)
-    pairs = zip((*candidate.inputs, *candidate.outputs), (*op.inputs, *op.outputs), strict=True)
-    for theirs, ours in pairs:
+    for theirs, ours in zip(candidate.arguments, op.arguments, strict=True):
         if not theirs.kind.is_tensor:
             continue
         indices = zip(candidate.accesses[theirs.name][0], op.accesses[ours.name][0], strict=True)
@@ -502,7 +465,7 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
     inits = values[count:]
     results = [init.type for init in inits if isinstance(init.type, ir.RankedTensorType)]
     reduce = linalg.ReduceOp(results, values[:count], inits, reduced).operation
-    _copy_body(op, reduce)
+    copy_regions(op, reduce)
     return reduce
 
 
@@ -515,12 +478,3 @@ def _index_dims(op: ir.Operation) -> list[tuple[str, ...] | None]:
 def _loops(op: ir.Operation) -> list[bool]:
     """For each dimension of the iteration space, whether it is said to be a reduction."""
     return ["reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
-
-
-def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
-    old = source.regions[0].blocks[0]
-    new = target.regions[0].blocks.append(*(argument.type for argument in old.arguments))
-    mapping: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))
-    with ir.InsertionPoint(new):
-        for inner in old.operations:
-            copied(inner.operation, mapping)

@@ -15,7 +15,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.equivalence import canonical
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, why_unmapped
 from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
@@ -99,9 +99,11 @@ def _build_named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
 
 
 def _build_elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
-    function = _function(bound.definition)
-    if function is None:
+    (assignment,) = bound.definition.assignments
+    value = assignment.value
+    if not isinstance(value, Apply) or value.function.kind is FunctionKind.TYPE:
         return None
+    function = value.function
     try:
         scalars = scalar_positions(bound.inputs)
         candidate = elementwise_definition(maps, function, scalars=scalars)
@@ -119,11 +121,7 @@ def _build_elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operatio
 
 def _build_contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     definition = _specialized(bound)
-    operands = zip(
-        (*definition.inputs, *definition.outputs), (o for o, _, _, _ in bound.slots()), strict=True
-    )
-    types = {str(o.type_var): str(bound.types[str(own.type_var)]) for o, own in operands}
-    form = find_contraction(definition, types)
+    form = find_contraction(definition, _types_of(definition, bound))
     if isinstance(form, str) or not form.accumulates:
         return None
     if [factor.operand for factor in form.factors] != [o.name for o in definition.inputs]:
@@ -178,12 +176,14 @@ def _key(bound: BoundOp) -> tuple[object, ...]:
 
 
 def _is_same(candidate: OpDefinition, bound: BoundOp) -> bool:
-    operands = zip((*candidate.inputs, *candidate.outputs), bound.slots(), strict=True)
-    types = {
-        str(ours.type_var): str(bound.types[str(theirs.type_var)])
-        for ours, (theirs, _, _, _) in operands
-    }
-    return canonical(specialize(candidate, types)) == canonical(_specialized(bound))
+    specialized = specialize(candidate, _types_of(candidate, bound))
+    return canonical(specialized) == canonical(_specialized(bound))
+
+
+def _types_of(definition: OpDefinition, bound: BoundOp) -> dict[str, str]:
+    """The element types of a definition whose operands are those of a bound op, in order."""
+    pairs = zip(definition.arguments, bound.slots(), strict=True)
+    return {str(o.type_var): str(bound.types[str(own.type_var)]) for o, (own, *_) in pairs}
 
 
 def _specialized(bound: BoundOp) -> OpDefinition:
@@ -193,14 +193,6 @@ def _specialized(bound: BoundOp) -> OpDefinition:
         indices = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
         definition = with_indices_of(at_rank(definition, bound.rank), indices)
     return specialize(definition, types, bound.attributes)
-
-
-def _function(definition: OpDefinition) -> Function | None:
-    (assignment,) = definition.assignments
-    value = assignment.value
-    if not isinstance(value, Apply) or value.function.kind is FunctionKind.TYPE:
-        return None
-    return value.function
 
 
 def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
@@ -220,7 +212,6 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     """Build an op at the current insertion point.
 
     Args:
-        op: the op.
         operands: its inputs: values, or ops with one result; Python numbers for scalars.
         keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
             build `linalg.generic` even where upstream has a named op; `compute_type`, the compute
@@ -256,7 +247,13 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
         definition = with_own_types(definition)
     with all_or_nothing():
         inputs = _inputs(definition, arguments, outputs or [])
-        shapes = _shapes(definition, inputs, outputs)
+        pairs = zip(definition.arguments, (*inputs, *(outputs or ())), strict=False)
+        shapes = {
+            operand.name: static_sizes(value)
+            for operand, value in pairs
+            if operand.kind.is_tensor
+            if isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
+        }
         with inverses_named(definition, operand_maps, shapes, attributes.symbols):
             ranks = {name: len(shape) for name, shape in shapes.items()}
             mapped = with_operand_maps(definition, operand_maps, ranks)
@@ -281,7 +278,6 @@ def build(
     """Build a bound op; see `call_on_values` for its answers.
 
     Args:
-        bound: the op.
         emit_generic: build `linalg.generic` even where there is a named op.
         mapped: whether its operands have other maps than its definition had: it becomes one of
             the ops that carry their maps, where one of these can say it.
@@ -351,12 +347,7 @@ def _has_no_points(bound: BoundOp) -> bool:
     )
     if not is_shifted or any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
         return False
-    operands = (*definition.inputs, *definition.outputs)
-    shapes = {
-        operand.name: static_sizes(value)
-        for operand, value in zip(operands, (*bound.inputs, *bound.outputs), strict=True)
-        if operand.kind.is_tensor
-    }
+    shapes = {o.name: static_sizes(value) for o, value in bound.pairs if o.kind.is_tensor}
     return 0 in infer_extents(definition, shapes, bound.attributes.symbols).values()
 
 
@@ -390,18 +381,6 @@ def is_mixed_type(
         if isinstance(kind, ir.ShapedType):
             elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
     return any(len(types) > 1 for types in elements.values())
-
-
-def _shapes(
-    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value] | None
-) -> dict[str, list[int | None]]:
-    pairs = [*zip(definition.inputs, inputs, strict=True)]
-    pairs += [*zip(definition.outputs, outputs or (), strict=False)]
-    return {
-        operand.name: static_sizes(value)
-        for operand, value in pairs
-        if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
-    }
 
 
 def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
@@ -443,9 +422,7 @@ def _scalar_type(
     name = str(scalar.type_var)
     if predefined := predefined_types([name]):
         return predefined[name]
-    pairs = [*zip(definition.inputs, arguments, strict=True)]
-    pairs += [*zip(definition.outputs, outputs, strict=False)]
-    for operand, value in pairs:
+    for operand, value in zip(definition.arguments, (*arguments, *outputs), strict=False):
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
             kind = as_value(definition, operand.name, value).type
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -129,10 +129,6 @@ class BoundOp:
     """A definition with the values that it is built on.
 
     Attributes:
-        definition: the op.
-        inputs: a value for each input of the definition.
-        outputs: a value for each output.
-        attributes: the attributes of the op.
         types: the IR type of each type variable.
         unsigned: type variables whose integers are unsigned.
         sizes: values of symbols that are sizes of no operand, but of one of a larger op that this
@@ -146,6 +142,16 @@ class BoundOp:
     types: Mapping[str, ir.Type]
     unsigned: frozenset[str] = frozenset()
     sizes: Mapping[str, ir.Value] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[ir.Value, ...]:
+        """The inputs, then the outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def pairs(self) -> Iterator[tuple[Operand, ir.Value]]:
+        """Each input and each output of the definition with its value."""
+        return zip(self.definition.arguments, self.values, strict=True)
 
     @property
     def result_types(self) -> list[ir.Type]:
@@ -178,11 +184,7 @@ class BoundOp:
         once for each of them.
         """
         slots: list[tuple[Operand, ir.Value, Access | None, AffineMap]] = []
-        for operand, value in zip(
-            (*self.definition.inputs, *self.definition.outputs),
-            (*self.inputs, *self.outputs),
-            strict=True,
-        ):
+        for operand, value in self.pairs:
             if operand.kind is OperandKind.SCALAR or operand.type_var is None:
                 slots.append((operand, value, None, self._map(())))
                 continue
@@ -208,11 +210,7 @@ class BoundOp:
         """The static sizes of shapes for the symbols that a map needs."""
         needed = {symbol for index in indices for symbol in index.symbols}
         sizes: dict[str, int] = {}
-        for operand, value in zip(
-            (*self.definition.inputs, *self.definition.outputs),
-            (*self.inputs, *self.outputs),
-            strict=True,
-        ):
+        for operand, value in self.pairs:
             if operand.kind is OperandKind.SCALAR:
                 continue
             shape = ir.ShapedType(value.type)
@@ -255,19 +253,20 @@ def bind(
     """
     _check_count(definition, "input", definition.inputs, inputs)
     _check_count(definition, "output", definition.outputs, outputs)
-    operands = (*definition.inputs, *definition.outputs)
-    types = bind_types(definition, operands, (*inputs, *outputs))
+    types = bind_types(definition, definition.arguments, (*inputs, *outputs))
     unsigned |= {t.name for t in definition.all_type_vars if t.name in UNSIGNED}
-    _check_semantics(definition, inputs, outputs)
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+    _check_semantics(bound)
+    shapes = {o.name: static_sizes(value) for o, value in bound.pairs if o.kind.is_tensor}
     try:
         if definition.is_rank_polymorphic:
-            _check_ranks(definition, inputs, outputs)
+            _check_ranks(bound, shapes)
         else:
-            _check_static_shapes(definition, (*inputs, *outputs), attributes)
+            key = tuple((name, tuple(shape)) for name, shape in shapes.items())
+            _check_shapes(definition, key, tuple(attributes.symbols.items()))
     except ShapeError as error:
-        shapes = _static_shapes(definition, (*inputs, *outputs))
         raise add_readings(error, definition, shapes, attributes.symbols) from None
-    return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+    return bound
 
 
 def bind_types(
@@ -293,26 +292,16 @@ def bind_types(
     return types
 
 
-def _check_semantics(
-    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
-) -> None:
+def _check_semantics(bound: BoundOp) -> None:
     """An op works on tensors or on memrefs, not on both."""
-    tensors = [isinstance(v.type, ir.RankedTensorType) for v in (*inputs, *outputs)]
-    memrefs = [isinstance(v.type, ir.MemRefType) for v in (*inputs, *outputs)]
-    if any(tensors) and any(memrefs):
+    types = [value.type for value in bound.values]
+    kinds = (ir.RankedTensorType, ir.MemRefType)
+    if all(any(isinstance(type_, kind) for type_ in types) for kind in kinds):
         raise DTypeError(
-            f"{definition.name} got {', '.join(str(v.type) for v in (*inputs, *outputs))}",
+            f"{bound.definition.name} got {', '.join(map(str, types))}",
             expected="tensors alone, or memrefs alone",
             hint="turn one into the other with bufferization.to_tensor or to_buffer",
         )
-
-
-def _check_static_shapes(
-    definition: OpDefinition, values: Sequence[ir.Value], attributes: CallAttributes
-) -> None:
-    shapes = _static_shapes(definition, values)
-    key = tuple((name, tuple(shape)) for name, shape in shapes.items())
-    _check_shapes(definition, key, tuple(attributes.symbols.items()))
 
 
 @lru_cache(maxsize=4096)
@@ -324,13 +313,6 @@ def _check_shapes(
     """Call `check_shapes`, once for each tuple of shapes that fits."""
     extents = infer_extents(definition, dict(shapes), dict(symbols))
     check_shapes(definition, dict(shapes), dict(symbols), extents)
-
-
-def _static_shapes(
-    definition: OpDefinition, values: Sequence[ir.Value]
-) -> dict[str, list[int | None]]:
-    operands = zip((*definition.inputs, *definition.outputs), values, strict=True)
-    return {o.name: static_sizes(value) for o, value in operands if o.kind.is_tensor}
 
 
 def static_sizes(value: ir.Value) -> list[int | None]:
@@ -357,23 +339,17 @@ def shapes_differ(left: Sequence[int | None], right: Sequence[int | None]) -> bo
     return len(left) != len(right) or any(map(differ, left, right))
 
 
-def _check_ranks(
-    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
-) -> None:
+def _check_ranks(bound: BoundOp, shapes: Mapping[str, Sequence[int | None]]) -> None:
     """An element-wise op takes tensors of its output's shape, or of rank 0."""
-    shape = static_sizes(outputs[0])
-    for operand, value in zip(
-        (*definition.inputs, *definition.outputs), (*inputs, *outputs), strict=True
-    ):
-        if operand.kind is OperandKind.SCALAR:
+    definition, output = bound.definition, bound.definition.outputs[0]
+    for operand, value in bound.pairs:
+        shape = shapes.get(operand.name, ())
+        if operand.kind.is_input and not shape:
             continue
-        other = static_sizes(value)
-        if operand.kind.is_input and not other:
-            continue
-        if shapes_differ(other, shape):
+        if shapes_differ(shape, shapes[output.name]):
             raise ShapeError(
                 f"{definition.name}: {operand.name} is of type {value.type}, but "
-                f"{definition.outputs[0].name} is of type {outputs[0].type}",
+                f"{output.name} is of type {bound.outputs[0].type}",
                 expected="operands of one shape, or inputs of rank 0: nothing is broadcast "
                 "unless said",
             )
@@ -428,30 +404,23 @@ def to_ir_map(map: AffineMap) -> ir.AffineMap:
         if isinstance(expr, AffineDim):
             return ir.AffineDimExpr.get(positions[expr])
         if isinstance(expr, AffineBinary):
-            built: ir.AffineExpr = _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            built: ir.AffineExpr = _builders()[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
             return built
         raise ShapeError(f"the size that symbol {expr} stands for is not known")
 
     return ir.AffineMap.get(len(map.dims), 0, [convert(result) for result in map.results])
 
 
-class _Build(dict[AffineKind, Any]):
+@cache
+def _builders() -> Mapping[AffineKind, Any]:
     """Upstream's expression classes, looked up when first needed: bindings load lazily."""
-
-    def __missing__(self, kind: AffineKind) -> Any:
-        self.update(
-            {
-                AffineKind.ADD: ir.AffineAddExpr,
-                AffineKind.MUL: ir.AffineMulExpr,
-                AffineKind.MOD: ir.AffineModExpr,
-                AffineKind.FLOORDIV: ir.AffineFloorDivExpr,
-                AffineKind.CEILDIV: ir.AffineCeilDivExpr,
-            }
-        )
-        return self[kind]
-
-
-_BUILD = _Build()
+    return {
+        AffineKind.ADD: ir.AffineAddExpr,
+        AffineKind.MUL: ir.AffineMulExpr,
+        AffineKind.MOD: ir.AffineModExpr,
+        AffineKind.FLOORDIV: ir.AffineFloorDivExpr,
+        AffineKind.CEILDIV: ir.AffineCeilDivExpr,
+    }
 
 
 def as_values(op: str, values: Sequence[Any]) -> list[ir.Value]:

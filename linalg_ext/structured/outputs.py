@@ -35,9 +35,6 @@ def make_outputs(
     """A tensor for each output: its neutral element where the op accumulates, empty elsewhere.
 
     Args:
-        definition: the op.
-        inputs: its inputs.
-        attributes: the attributes of the call.
         dtypes: element types of type variables that the inputs do not bind.
 
     Raises:
@@ -135,10 +132,6 @@ def initial_tensor(
     """A tensor for an output: the neutral element where it accumulates, empty elsewhere.
 
     Args:
-        definition: the op.
-        output: the name of the output.
-        shape: its sizes.
-        element: its element type.
         attributes: the attributes of the call; one of them may choose the reduction.
         dtype: the dtype of the array that it stands for, which says whether integers are unsigned.
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from linalg_ext.bindings import arith, complex, ir, linalg, math, memref, tensor
-from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, why_several
 from linalg_ext.definition.scalar import (
@@ -29,10 +28,11 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_sizes
-from linalg_ext.errors import ArgumentError, DefinitionError, DTypeError, ShapeError
+from linalg_ext.errors import DefinitionError, DTypeError, ShapeError
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured.constants import (
     float_constant,
+    index,
     integer_constant,
     is_bool,
     is_complex,
@@ -40,9 +40,9 @@ from linalg_ext.structured.constants import (
     is_integer,
     number_constant,
 )
-from linalg_ext.structured.destinations import extension_op_reads, payload_reads
-from linalg_ext.structured.maps import iterators_attribute, maps_attribute, place_of
-from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.loops import whole_or_none
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute
+from linalg_ext.structured.operands import BoundOp, ops_where
 from linalg_ext.structured.sizes import extract_slice, mixed_size, mixed_sizes, size_at, sizes_of
 from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 from linalg_ext.symbolic.index_sets import Tile
@@ -63,8 +63,6 @@ def cast(x: Scalar, target: ir.Type, *, to_unsigned: bool, read_unsigned: bool) 
     To i1 it is "not zero": true for every number that a truncation would lose.
 
     Args:
-        x: the value.
-        target: the element type.
         to_unsigned: whether the result is an unsigned integer (of an array's dtype).
         read_unsigned: whether the cast reads integers as unsigned.
     """
@@ -156,10 +154,6 @@ def emit_function(name: str, args: list[Scalar]) -> ir.Value | None:
     return _FUNCTIONS[name](*args)
 
 
-def _unit(x: Scalar) -> ir.Value:
-    return number_constant(1, x.value.type)
-
-
 def _is_number(element: ir.Type) -> bool:
     return is_integer(element) and not is_bool(element)
 
@@ -241,9 +235,11 @@ def _not(x: Scalar) -> ir.Value | None:
 
 
 def _reciprocal(x: Scalar) -> ir.Value | None:
-    if is_float(x.value.type):
-        return arith.DivFOp(_unit(x), x.value).result
-    return complex.DivOp(_unit(x), x.value).result if is_complex(x.value.type) else None
+    element = x.value.type
+    if not (is_float(element) or is_complex(element)):
+        return None
+    divide = arith.DivFOp if is_float(element) else complex.DivOp
+    return divide(number_constant(1, element), x.value).result
 
 
 def _log(base_two: str, scale: float) -> Emitter:
@@ -292,40 +288,25 @@ def _bitwise(name: str) -> Emitter:
     return _binary(signed=name, unsigned=name, boolean=name)
 
 
+_OF_FLOATS = (
+    *("ceil", "floor", "round", "erf", "erfc", "exp2", "cbrt", "trunc"),
+    *("asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
+)
+_OF_COMPLEX = ("exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "tan")
+"""Functions of floats, and those of complex numbers too, whose ops are called as they are."""
+
 _FUNCTIONS: dict[str, Emitter] = {
-    "exp": _math("ExpOp", "ExpOp"),
-    "log": _math("LogOp", "LogOp"),
+    **{name: _math(f"{name.title()}Op") for name in _OF_FLOATS},
+    **{name: _math(*[f"{name.title()}Op"] * 2) for name in _OF_COMPLEX},
     "abs": _math("AbsFOp", "AbsOp", "AbsIOp"),
-    "ceil": _math("CeilOp"),
-    "floor": _math("FloorOp"),
     "negf": _negate,
     "reciprocal": _reciprocal,
-    "round": _math("RoundOp"),
-    "sqrt": _math("SqrtOp", "SqrtOp"),
-    "rsqrt": _math("RsqrtOp", "RsqrtOp"),
     "square": lambda x: None if is_bool(x.value.type) else _multiply(x, x),
-    "tanh": _math("TanhOp", "TanhOp"),
-    "erf": _math("ErfOp"),
-    "sin": _math("SinOp", "SinOp"),
-    "cos": _math("CosOp", "CosOp"),
-    "tan": _math("TanOp", "TanOp"),
-    "asin": _math("AsinOp"),
-    "acos": _math("AcosOp"),
-    "atan": _math("AtanOp"),
-    "sinh": _math("SinhOp"),
-    "cosh": _math("CoshOp"),
-    "asinh": _math("AsinhOp"),
-    "acosh": _math("AcoshOp"),
-    "atanh": _math("AtanhOp"),
-    "exp2": _math("Exp2Op"),
     "expm1": _math("ExpM1Op", "Expm1Op"),
     "log2": _log("Log2Op", 1.4426950408889634),
     "log10": _log("Log10Op", 0.4342944819032518),
     "log1p": _math("Log1pOp", "Log1pOp"),
-    "cbrt": _math("CbrtOp"),
-    "erfc": _math("ErfcOp"),
     "roundeven": _math("RoundEvenOp"),
-    "trunc": _math("TruncOp"),
     "conj": lambda x: complex.ConjOp(x.value).result if is_complex(x.value.type) else x.value,
     "not": _not,
     "add": _add,
@@ -344,12 +325,7 @@ _FUNCTIONS: dict[str, Emitter] = {
     "and": _bitwise("AndIOp"),
     "or": _bitwise("OrIOp"),
     "xor": _bitwise("XOrIOp"),
-    "eq": _compare("eq"),
-    "ne": _compare("ne"),
-    "lt": _compare("lt"),
-    "le": _compare("le"),
-    "gt": _compare("gt"),
-    "ge": _compare("ge"),
+    **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "select": _select,
     "clamp": _clamp,
     "fma": _multiply_add,
@@ -361,7 +337,6 @@ class PayloadScope:
     """The names that the body of an op refers to.
 
     Attributes:
-        definition: the op.
         types: the IR type of each type variable, the predefined ones included.
         unsigned: names of the type variables whose integers are unsigned. MLIR's integers carry no
             sign; arrays do. A `_signed` function on unsigned values becomes its unsigned twin.
@@ -436,9 +411,7 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
         case Index(dim=dim):
             return Scalar(linalg.IndexOp(scope.definition.dims.index(dim)).result)
         case Size(symbol=symbol):
-            size = scope.sizes[symbol]
-            index = ir.IndexType.get()
-            return Scalar(integer_constant(index, size) if isinstance(size, int) else size)
+            return Scalar(index(scope.sizes[symbol]))
         case Apply():
             return _emit_function(expr, scope)
         case _:
@@ -448,22 +421,17 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
 def _looked_up(expr: Lookup, scope: PayloadScope) -> ir.Value:
     """An element at computed indices, each moved to the nearest in range."""
     table, sizes = scope.tables[expr.operand]
-    index_type = ir.IndexType.get()
-
-    def number(value: ir.Value | int) -> ir.Value:
-        return integer_constant(index_type, value) if isinstance(value, int) else value
-
     positions: list[ir.Value] = []
-    for index, size in zip(expr.indices, sizes, strict=True):
-        if isinstance(index, ScalarExpr):
-            position = arith.IndexCastOp(index_type, _emit(index, scope).value).result
-            last = size - 1 if isinstance(size, int) else arith.SubIOp(size, number(1)).result
-            position = arith.MinSIOp(position, number(last)).result
-            positions.append(arith.MaxSIOp(position, number(0)).result)
-        elif isinstance(index, AffineDim):
-            positions.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
+    for place, size in zip(expr.indices, sizes, strict=True):
+        if isinstance(place, ScalarExpr):
+            position = arith.IndexCastOp(ir.IndexType.get(), _emit(place, scope).value).result
+            last = size - 1 if isinstance(size, int) else arith.SubIOp(size, index(1)).result
+            position = arith.MinSIOp(position, index(last)).result
+            positions.append(arith.MaxSIOp(position, index(0)).result)
+        elif isinstance(place, AffineDim):
+            positions.append(linalg.IndexOp(scope.definition.dims.index(place.name)).result)
         else:
-            positions.append(number(int(str(index))))
+            positions.append(index(int(str(place))))
     if isinstance(table.type, ir.MemRefType):
         return memref.LoadOp(table, positions).result
     return tensor.ExtractOp(table, positions).result
@@ -492,7 +460,7 @@ def _refuse_fraction(expr: Apply, scope: PayloadScope) -> None:
 def _emit_operand(arg: ScalarExpr, user: Apply, scope: PayloadScope) -> Scalar:
     """An operand; a whole number beside a position or a size is of type index: `size(S.N) - 1`."""
     if isinstance(arg, Const) and isinstance(arg.value, int) and _is_index(user):
-        return Scalar(integer_constant(ir.IndexType.get(), arg.value))
+        return Scalar(index(arg.value))
     return _emit(arg, scope)
 
 
@@ -592,13 +560,8 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         sizes,
         tables,
     )
-    try:
-        with ir.InsertionPoint(block):
-            linalg.YieldOp(emit_assignments(scope))
-    except Exception:
-        # Half an op must not stay behind in the user's function.
-        generic.operation.erase()
-        raise
+    with whole_or_none(generic), ir.InsertionPoint(block):
+        linalg.YieldOp(emit_assignments(scope))
     return generic.operation
 
 
@@ -660,114 +623,14 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
 
 def shapes_of(bound: BoundOp) -> dict[str, tuple[Number, ...]]:
     """The sizes of the tensors and memrefs that an op is on, by operand."""
-    definition = bound.definition
-    return {
-        operand.name: sizes_of(value)
-        for operand, value in zip(
-            (*definition.inputs, *definition.outputs),
-            (*bound.inputs, *bound.outputs),
-            strict=True,
-        )
-        if operand.kind.is_tensor
-    }
-
-
-RegionBuilder: TypeAlias = Callable[[ir.Block], None]
-"""Appends a payload to a block whose arguments are elements of the operands, inits last."""
-
-
-def block_of(op: ir.Operation) -> ir.Block:
-    """The one block of the body.
-
-    Raises:
-        ArgumentError: it is an op of our own dialect, which has none.
-    """
-    if op.name in extension_ops.NAMES:
-        raise ArgumentError(
-            f"{op.name} has no body: its attributes define it",
-            where=place_of(op),
-            hint="make a body with .region_builder(), or run linalg-ext-lower-contract and "
-            "linalg-ext-lower-elementwise first",
-        )
-    return op.regions[0].blocks[0]
-
-
-def uses_operand(op: ir.Operation, position: int) -> bool:
-    """Return whether the payload uses the element of an operand."""
-    if op.name not in extension_ops.NAMES:
-        return payload_reads(op, position)
-    if position == len(op.operands) - 1:
-        return extension_op_reads(op, position)
-    definition = extension_ops.extension_definition(op)
-    name = definition.inputs[position].name
-    return any(
-        isinstance(expr, Access | ScalarOperand) and expr.operand == name
-        for expr in definition.expressions()
-    )
-
-
-def has_index_semantics(op: ir.Operation) -> bool:
-    """Return whether the payload asks where in the iteration space it is."""
-    if op.name in extension_ops.NAMES:
-        return False
-    return any(inner.operation.name == "linalg.index" for inner in block_of(op).operations)
+    return {o.name: sizes_of(value) for o, value in bound.pairs if o.kind.is_tensor}
 
 
 def reaches_outside_memory(op: ir.Operation) -> bool:
     """Return whether the payload uses a buffer that is not an operand, and so is in no map."""
-    if op.name in extension_ops.NAMES:
-        return False
-    reaches = False
-
-    def look(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal reaches
-        types = (value.type for value in inner.operands)
-        if inner != op and any(isinstance(t, ir.MemRefType | ir.UnrankedMemRefType) for t in types):
-            reaches = True
-        return ir.WalkResult.INTERRUPT if reaches else ir.WalkResult.ADVANCE
-
-    op.walk(look)
-    return reaches
-
-
-def region_builder(op: ir.Operation) -> RegionBuilder:
-    """Return a function that builds the body of an op in a block, for a `linalg.generic`."""
-
-    def build(block: ir.Block) -> None:
-        copy = _copy_with_body(op)
-        try:
-            body = copy.regions[0].blocks[0]
-            _check_arguments(op, body, block)
-            for old, new in zip(body.arguments, block.arguments, strict=False):
-                old.replace_all_uses_with(new)
-            for inner in list(body.operations):
-                block.append(inner.operation)
-        finally:
-            copy.erase()
-
-    return build
-
-
-def _copy_with_body(op: ir.Operation) -> ir.Operation:
-    # Beside the op, for a while: an op that stands nowhere is freed too late.
-    beside = ir.InsertionPoint(op)
-    if op.name not in extension_ops.NAMES:
-        return op.clone(ip=beside)
-    *inputs, destination = op.operands
-    definition = extension_ops.extension_definition(op)
-    with beside, op.location:
-        return build_generic(bind(definition, inputs, [destination], CallAttributes()))
-
-
-def _check_arguments(op: ir.Operation, body: ir.Block, block: ir.Block) -> None:
-    body_types = [argument.type for argument in body.arguments]
-    block_types = [argument.type for argument in block.arguments]
-    # A body may be without an argument for a destination that it never reads.
-    if block_types[: len(body_types)] != body_types or len(block_types) > len(op.operands):
-        raise ArgumentError(
-            f"the block has arguments ({', '.join(map(str, block_types))})",
-            where=place_of(op),
-            expected=f"one for each operand of {op.name}: ({', '.join(map(str, body_types))})",
-        )
-    if len(block.operations):
-        raise ArgumentError(f"the block for the body of {op.name} has ops already")
+    memory = (ir.MemRefType, ir.UnrankedMemRefType)
+    return op.name not in extension_ops.NAMES and any(
+        isinstance(value.type, memory)
+        for inner in ops_where(op, lambda inner: inner != op)
+        for value in inner.operands
+    )

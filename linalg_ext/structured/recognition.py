@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.definition.attributes import CallAttributes
@@ -29,6 +30,7 @@ from linalg_ext.definition.model import (
     OperandKind,
     Reduction,
     accumulation,
+    class_name,
     run_together,
 )
 from linalg_ext.definition.scalar import (
@@ -41,18 +43,23 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     type_of,
 )
-from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.specialization import specialized
 from linalg_ext.definition.types import PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError, DTypeError, RecognitionError
 from linalg_ext.ir.context import new_context
-from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.constants import is_bool, number_of
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension import OVERWRITE, extension_definition
-from linalg_ext.structured.maps import has_payload, place_of
+from linalg_ext.structured.maps import (
+    has_payload,
+    indexing_maps,
+    place_of,
+    split_operands,
+)
 from linalg_ext.structured.operands import bind, element_of, producer
 from linalg_ext.structured.payload import PayloadScope, emit_expression
 from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.utils.recent import CallCache
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
 """Attributes that allow a result to differ: without them an op means no less."""
@@ -271,15 +278,11 @@ class BodyReader:
         return [self.value(operand) for operand in yielded.operands]
 
     def value(self, value: ir.Value) -> ScalarExpr:
-        """The expression of a value.
-
-        Raises:
-            RecognitionError: something in it is beyond definitions.
-        """
+        """The expression of a value; a RecognitionError where definitions cannot say it."""
         if value not in self._exprs:
             expr = self._read(value)
             self._exprs[value] = expr
-            if _expression_size(expr) > _LARGEST:
+            if sum(1 for _ in islice(expr.walk(), _LARGEST + 1)) > _LARGEST:
                 raise refusal(
                     self.op,
                     f"the body of {self.op.name} is an expression of more than {_LARGEST} parts",
@@ -525,15 +528,6 @@ def _through(value: ir.Value, names: tuple[str, ...]) -> ir.Value:
     return op.operands[0] if op is not None and op.name in names else value
 
 
-def _expression_size(expr: ScalarExpr) -> int:
-    size = 0
-    for _ in expr.walk():
-        size += 1
-        if size > _LARGEST:
-            break
-    return size
-
-
 def _spelling(op: ir.Operation) -> str:
     """The name of an op with its attributes: `arith.cmpf ogt` differs from `arith.cmpf ugt`."""
     if "predicate" not in op.attributes:
@@ -557,7 +551,7 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
         # Its maps and body follow from these; an attribute with a dot is discardable.
         own = ((name, str(value)) for name, value in op.attributes.items() if "." not in name)
         return (op.name, types, *own)
-    body = _body(op.regions[0].blocks[0])
+    body = body_key(op.regions[0].blocks[0])
     if body is None:
         return None
     maps, kinds = str(linalg.get_indexing_maps(op)), None
@@ -566,7 +560,8 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     return (op.name, types, maps, kinds, body)
 
 
-def _body(block: ir.Block) -> tuple[object, ...] | None:
+def body_key(block: ir.Block) -> tuple[object, ...] | None:
+    """The ops of a body; None where one has a region, or uses a value from outside."""
     numbers: dict[ir.Value, object] = {a: i for i, a in enumerate(block.arguments)}
     ops: list[object] = []
     for view in block.operations:
@@ -673,9 +668,8 @@ def recognize(
         return _recognize(operation, name, merge_inputs, look_ups)
 
 
-_definitions: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
+_definitions = CallCache[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]](most=4096)
 """The memo of definitions and types by the fingerprint of an op: a module repeats its ops."""
-_MOST_DEFINITIONS = 4096
 
 
 def _recognize(
@@ -685,12 +679,10 @@ def _recognize(
     if op_key is None:
         return _Reader(op, merge_inputs, look_ups).recognized(name)
     key = (name, *op_key)
-    entry = _definitions.get(key)  # once: another thread may clear it
+    entry = _definitions.get(key)
     if entry is None:
         read = _Reader(op, merge_inputs, look_ups).recognized(name)
-        if len(_definitions) >= _MOST_DEFINITIONS:
-            _definitions.clear()
-        _definitions[key] = (read.definition, read.types)
+        _definitions.remember(key, (read.definition, read.types))
         return read
     definition, types = entry
     values = tuple(op.operands)
@@ -714,12 +706,7 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
             "run linalg-ext-lower-contract first",
         )
     types = {str(t): str(bound.types[str(t)]) for t in definition.type_vars}
-    usual = specialize(replace(definition, name=name or definition.name), types)
-    named = {
-        new.type_var.name: types[old.type_var.name]
-        for old, new in zip(definition.operands, usual.operands, strict=True)
-        if old.type_var is not None and new.type_var is not None
-    }
+    usual, named = specialized(replace(definition, name=name or definition.name), types)
     return RecognizedOp(usual, tuple(inputs), (output,), named)
 
 
@@ -728,15 +715,11 @@ class _Reader:
         self._op = op
         self._look_ups = look_ups
         self._merge_inputs = merge_inputs
-        maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
-        rank = len(maps[0].dims)
-        self._dims = tuple(f"d{i}" for i in range(rank))
+        maps = indexing_maps(op)
+        self._dims = tuple(f"d{i}" for i in range(len(maps[0].dims)))
         self._indices = [map.results_over(self._dims) for map in maps]
-        values = list(op.operands)
-        body = op.regions[0].blocks[0].operations
-        inputs = len(values) - len(body[len(body) - 1].operands)
-        self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
-        self._type_vars = type_vars_of(values)
+        self._inputs, self._outputs = map(tuple, split_operands(op))
+        self._type_vars = type_vars_of(list(op.operands))
 
     def recognized(self, name: str | None) -> RecognizedOp:
         names = self._names()
@@ -771,10 +754,12 @@ class _Reader:
             *captured.values(),
             *operands[len(self._inputs) :],
         ]
-        title = name or self._default_name()
+        title = name or str(self._op.name).removeprefix("linalg.")
+        if title == "generic":
+            title = "anonymous"
         definition = OpDefinition(
             name=title,
-            cpp_class_name=f"{''.join(part.title() for part in title.split('_'))}Op",
+            cpp_class_name=class_name(title),
             doc="",
             operands=tuple(operands),
             dims=self._dims,
@@ -782,12 +767,7 @@ class _Reader:
         )
         self._check(definition)
         types = {type_var.name: element for element, type_var in self._type_vars.items()}
-        usual = specialize(definition, types)
-        named = {
-            new.type_var.name: types[old.type_var.name]
-            for old, new in zip(definition.operands, usual.operands, strict=True)
-            if old.type_var is not None and new.type_var is not None
-        }
+        usual, named = specialized(definition, types)
         input_values = (*(self._inputs[i] for i in inputs), *captured)
         return RecognizedOp(usual, input_values, self._outputs, named)
 
@@ -860,10 +840,6 @@ class _Reader:
                     "a reduction dimension indexes an output",
                 )
 
-    def _default_name(self) -> str:
-        name = str(self._op.name).removeprefix("linalg.")
-        return "anonymous" if name == "generic" else name
-
 
 def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
     """The size of an axis, in terms of dimensions that represent their own sizes."""
@@ -899,7 +875,6 @@ def kept_if_same(
 
     Args:
         built: the new op, which nothing uses yet; it has no discardable attributes.
-        recognized: the op that it was built for.
         order: for each of its inputs, which input of the other op it is.
     """
     attributes = tuple((name, str(value)) for name, value in built.attributes.items())
@@ -921,13 +896,9 @@ def _is_same(built: ir.Operation, recognized: RecognizedOp, order: Sequence[int]
     definition = recognized.definition
     inputs = tuple(definition.inputs[position] for position in order)
     if len(set(order)) != len(order):
-        return _is_same_of_repeated(built, recognized)
+        # Inputs that are one value are merged, as in `x + x`.
+        merged = recognize(built, merge_inputs=True)
+        same_values = merged.inputs == recognized.inputs
+        return same_values and merged.definition.equivalent(definition)
     expected = replace(definition, operands=(*inputs, *definition.outputs))
     return actual.definition.equivalent(expected)
-
-
-def _is_same_of_repeated(built: ir.Operation, recognized: RecognizedOp) -> bool:
-    """Return whether the ops agree when inputs that are one value are merged, as in `x + x`."""
-    merged = recognize(built, merge_inputs=True)
-    same_values = merged.inputs == recognized.inputs
-    return same_values and merged.definition.equivalent(recognized.definition)

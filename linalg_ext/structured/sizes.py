@@ -25,7 +25,7 @@ from linalg_ext.structured.mixed import (
     type_shape,
 )
 from linalg_ext.structured.operands import producer
-from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.index_sets import Tile, full
 from linalg_ext.symbolic.integers import (
     Number,
     Symbol,
@@ -259,11 +259,11 @@ def _dynamic_before(type_: ir.Type, axis: int) -> int:
     return sum(shape.is_dynamic_dim(other) for other in range(axis))
 
 
-def extract_slice(source: ir.Value, tile: Tile) -> ir.Value:
-    """`tensor.extract_slice` of a tile, at the insertion point."""
-    type_ = tensor_type(tile.sizes, source.type)
+def extract_slice(source: ir.Value, tile: Tile, kept_dims: Sequence[int] | None = None) -> ir.Value:
+    """`tensor.extract_slice` of a tile, at the insertion point, without axes that are not kept."""
+    sizes = tile.sizes if kept_dims is None else [tile.sizes[axis] for axis in kept_dims]
     numbers = _slice_operands(tile.offsets, tile.sizes, tile.strides)
-    return result_of(tensor.ExtractSliceOp(type_, source, *numbers))
+    return result_of(tensor.ExtractSliceOp(tensor_type(sizes, source.type), source, *numbers))
 
 
 def insert_slice(
@@ -277,11 +277,7 @@ def insert_slice(
 
 def reduced(value: ir.Value, sizes: Sequence[Number], kept_dims: Sequence[int]) -> ir.Value:
     """A tensor without the axes of size 1 that are not kept."""
-    if len(kept_dims) == len(sizes):
-        return value
-    type_ = tensor_type([sizes[axis] for axis in kept_dims], value.type)
-    numbers = _slice_operands([0] * len(sizes), sizes, [1] * len(sizes))
-    return result_of(tensor.ExtractSliceOp(type_, value, *numbers))
+    return value if len(kept_dims) == len(sizes) else extract_slice(value, full(sizes), kept_dims)
 
 
 def _slice_operands(*columns: Sequence[Number]) -> tuple[Any, ...]:

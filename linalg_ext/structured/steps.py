@@ -70,8 +70,7 @@ def _ranges(
 
 def operand_values(bound: BoundOp) -> dict[str, ir.Value]:
     """The values of the operands, by name."""
-    operands = (*bound.definition.inputs, *bound.definition.outputs)
-    return dict(zip((o.name for o in operands), (*bound.inputs, *bound.outputs), strict=True))
+    return {operand.name: value for operand, value in bound.pairs}
 
 
 def computed(
@@ -84,10 +83,8 @@ def computed(
     """Build a tensor of the values of a bound op's expression at each point of some dimensions.
 
     Args:
-        bound: the op.
         dims: the dimensions of the tensor, and their sizes.
         expr: reads inputs of the op, and nothing else.
-        type_var: of the expression.
         reduction: by a function, of the expression over further dimensions.
     """
     values = operand_values(bound)

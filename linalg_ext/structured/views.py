@@ -11,7 +11,6 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -74,10 +73,6 @@ def view_type(
     """The type of a tile of a memref, as `memref.subview` infers it; values are dynamic.
 
     Args:
-        source: the type of its source.
-        offsets: of the tile.
-        sizes: likewise.
-        strides: likewise.
         dims: those that the view keeps, in ascending order; all of them where left out.
     """
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -467,13 +462,11 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
     return Placement(base, _with_dims(first.tile, first.dims, box), first.dims)
 
 
-_COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = MappingProxyType(
-    {
-        INTERSECTION: lambda *tiles: (intersection(*tiles),),
-        CONVEX_UNION: lambda *tiles: (convex_union(*tiles),),
-        DIFFERENCE: difference_boxes,
-    }
-)
+_COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = {
+    INTERSECTION: lambda *tiles: (intersection(*tiles),),
+    CONVEX_UNION: lambda *tiles: (convex_union(*tiles),),
+    DIFFERENCE: difference_boxes,
+}
 
 
 def _tile_of_view(placed: Placement) -> Tile:
@@ -502,20 +495,14 @@ def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> Non
             )
 
 
-_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], Placement | None]] = (
-    MappingProxyType(
-        {
-            "memref.cast": _cast,
-            "memref.subview": _subview,
-            "memref.transpose": _transpose,
-            TILE: _tile,
-            SLICE: _slice,
-            INTERSECTION: _combination,
-            CONVEX_UNION: _combination,
-            DIFFERENCE: _combination,
-        }
-    )
-)
+_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], Placement | None]] = {
+    "memref.cast": _cast,
+    "memref.subview": _subview,
+    "memref.transpose": _transpose,
+    TILE: _tile,
+    SLICE: _slice,
+    **dict.fromkeys(COMBINATIONS, _combination),
+}
 
 
 _SOMEWHERE = 1 << 40
@@ -766,21 +753,18 @@ def _element_bytes(type_: ir.Type) -> int:
     raise ArgumentTypeError(f"elements of type {type_} have no size that is known")
 
 
-_RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], _Layout]] = MappingProxyType(
-    {
-        "memref.expand_shape": _expanded,
-        "memref.collapse_shape": _collapsed,
-        "memref.reshape": _reshaped,
-        "memref.view": _viewed,
-    }
-)
+_RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], _Layout]] = {
+    "memref.expand_shape": _expanded,
+    "memref.collapse_shape": _collapsed,
+    "memref.reshape": _reshaped,
+    "memref.view": _viewed,
+}
 
 
 def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
     """A part of a memref as a view of its own, at the insertion point.
 
     Args:
-        placed: the part.
         emitter: the emitter of its numbers, which knows those that were computed before.
 
     Raises:
@@ -792,14 +776,10 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
             expected="ascending ones",
             hint="combine the views before they are transposed",
         )
-    tile = _with_empty_at_0(placed.tile)
-    emitter = SizeEmitter() if emitter is None else emitter
-    offsets, sizes, strides = map(emitter.mixed, (tile.offsets, tile.sizes, tile.strides))
-    return tile_view(placed.base, offsets, sizes, strides, placed.dims)
-
-
-def _with_empty_at_0(tile: Tile) -> Tile:
-    """Move an empty tile to offset 0: upstream refuses an empty tile at the end."""
+    tile = placed.tile
+    # Upstream refuses an empty tile at the end.
     is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
-    offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]
-    return Tile(offsets, tile.sizes, tile.strides)
+    firsts = [select(is_empty, 0, offset) for offset in tile.offsets]
+    emitter = SizeEmitter() if emitter is None else emitter
+    offsets, sizes, strides = map(emitter.mixed, (firsts, tile.sizes, tile.strides))
+    return tile_view(placed.base, offsets, sizes, strides, placed.dims)

@@ -13,9 +13,11 @@ text of a map is the same on both sides.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
 from math import gcd
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -30,6 +32,22 @@ class AffineKind(Enum):
     MOD = "mod"
     FLOORDIV = "floordiv"
     CEILDIV = "ceildiv"
+
+
+def _operators(
+    kind: AffineKind,
+) -> tuple[
+    Callable[[AffineExpr, AffineExpr | int], AffineExpr], Callable[[AffineExpr, int], AffineExpr]
+]:
+    """The methods of an operator: with the expression on the left, and on the right."""
+    return (
+        lambda self, other: _BUILD[kind](self, _operand(other)),
+        lambda self, other: _BUILD[kind](_operand(other), self),
+    )
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[AffineExpr, Any], Any]:
+    return lambda self, other: compare(self.as_number(), _as_number(other))
 
 
 class AffineExpr:
@@ -47,17 +65,8 @@ class AffineExpr:
     as_number: ClassVar[Callable[[AffineExpr], Any]]
     """Returns the scalar expression of an index; `scalar` sets it, which knows both."""
 
-    def __lt__(self, other: Any) -> Any:
-        return self.as_number() < _as_number(other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.as_number() <= _as_number(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.as_number() > _as_number(other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.as_number() >= _as_number(other)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __index__(self) -> NoReturn:
         self._refuse("is used as a number, and has none")
@@ -73,11 +82,11 @@ class AffineExpr:
             "C[D.m] += A[D.m, D.k] runs over all k",
         )
 
-    def __add__(self, other: AffineExpr | int) -> AffineExpr:
-        return _add(self, _operand(other))
-
-    def __radd__(self, other: int) -> AffineExpr:
-        return _add(_operand(other), self)
+    __add__, __radd__ = _operators(AffineKind.ADD)
+    __mul__, __rmul__ = _operators(AffineKind.MUL)
+    __floordiv__, __rfloordiv__ = _operators(AffineKind.FLOORDIV)
+    __truediv__, __rtruediv__ = _operators(AffineKind.CEILDIV)
+    __mod__, __rmod__ = _operators(AffineKind.MOD)
 
     def __neg__(self) -> AffineExpr:
         return _mul(self, AffineConst(-1))
@@ -87,30 +96,6 @@ class AffineExpr:
 
     def __rsub__(self, other: int) -> AffineExpr:
         return _add(_operand(other), -self)
-
-    def __mul__(self, other: AffineExpr | int) -> AffineExpr:
-        return _mul(self, _operand(other))
-
-    def __rmul__(self, other: int) -> AffineExpr:
-        return _mul(_operand(other), self)
-
-    def __floordiv__(self, other: AffineExpr | int) -> AffineExpr:
-        return _divide(AffineKind.FLOORDIV, self, _operand(other))
-
-    def __rfloordiv__(self, other: int) -> AffineExpr:
-        return _divide(AffineKind.FLOORDIV, _operand(other), self)
-
-    def __truediv__(self, other: AffineExpr | int) -> AffineExpr:
-        return _divide(AffineKind.CEILDIV, self, _operand(other))
-
-    def __rtruediv__(self, other: int) -> AffineExpr:
-        return _divide(AffineKind.CEILDIV, _operand(other), self)
-
-    def __mod__(self, other: AffineExpr | int) -> AffineExpr:
-        return _mod(self, _operand(other))
-
-    def __rmod__(self, other: int) -> AffineExpr:
-        return _mod(_operand(other), self)
 
     @property
     def is_symbolic(self) -> bool:
@@ -467,10 +452,10 @@ _BUILD: dict[AffineKind, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
 }
 
 _EVALUATE: dict[AffineKind, Callable[..., Any]] = {
-    AffineKind.ADD: lambda lhs, rhs: lhs + rhs,
-    AffineKind.MUL: lambda lhs, rhs: lhs * rhs,
-    AffineKind.MOD: lambda lhs, rhs: lhs % rhs,
-    AffineKind.FLOORDIV: lambda lhs, rhs: lhs // rhs,
+    AffineKind.ADD: operator.add,
+    AffineKind.MUL: operator.mul,
+    AffineKind.MOD: operator.mod,
+    AffineKind.FLOORDIV: operator.floordiv,
     AffineKind.CEILDIV: lambda lhs, rhs: -(-lhs // rhs),
 }
 
@@ -521,10 +506,7 @@ def left_associated(expr: AffineExpr) -> AffineExpr:
         return expr
     if expr.kind is not AffineKind.ADD:
         return _BUILD[expr.kind](left_associated(expr.lhs), left_associated(expr.rhs))
-    total, *rest = map(left_associated, addends(expr))
-    for addend in rest:
-        total = total + addend
-    return total
+    return reduce(operator.add, map(left_associated, addends(expr)))
 
 
 def addends(expr: AffineExpr) -> list[AffineExpr]:

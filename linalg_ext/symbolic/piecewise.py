@@ -51,6 +51,22 @@ class Piece:
         return f"{self.start}: {factor}x{sign}"
 
 
+def _comparison(compare: Callable[[int, int], bool]) -> Callable[[Pieces, Any], Pieces]:
+    def compared(self: Pieces, other: Any) -> Pieces:
+        pieces = []
+        for piece, end in (self - other)._spans():
+            starts = {piece.start}
+            if piece.slope:
+                # The order against 0 changes at the position that reaches 0, and behind that one.
+                reached = -(piece.offset // piece.slope)
+                near = range(reached - 1, reached + 3)
+                starts |= {position for position in near if piece.start < position < end}
+            pieces += [Piece(s, 0, int(compare(piece.at(s), 0))) for s in sorted(starts)]
+        return Pieces(self.size, pieces)
+
+    return compared
+
+
 class Pieces:
     """A value for each position of a loop: `+ - * // %`, comparisons, `& |`.
 
@@ -99,8 +115,7 @@ class Pieces:
     def __add__(self, other: Any) -> Pieces:
         return self._joined(other, lambda a, b: (a.slope + b.slope, a.offset + b.offset))
 
-    def __radd__(self, other: Any) -> Pieces:
-        return self.__add__(other)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Pieces:
         return self._joined(other, lambda a, b: (a.slope - b.slope, a.offset - b.offset))
@@ -116,8 +131,7 @@ class Pieces:
 
         return self._joined(other, product)
 
-    def __rmul__(self, other: Any) -> Pieces:
-        return self.__mul__(other)
+    __rmul__ = __mul__
 
     def __floordiv__(self, divisor: Any) -> Pieces:
         if not isinstance(divisor, int) or divisor < 1:
@@ -130,32 +144,17 @@ class Pieces:
     def __and__(self, other: Any) -> Pieces:
         return self._joined(other, _of_constants(operator.and_))
 
-    def __rand__(self, other: Any) -> Pieces:
-        return self.__and__(other)
+    __rand__ = __and__
 
     def __or__(self, other: Any) -> Pieces:
         return self._joined(other, _of_constants(operator.or_))
 
-    def __ror__(self, other: Any) -> Pieces:
-        return self.__or__(other)
+    __ror__ = __or__
 
-    def __lt__(self, other: Any) -> Pieces:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: Any) -> Pieces:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: Any) -> Pieces:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Pieces:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: Any) -> Pieces:  # type: ignore[override]  # as of NumPy's arrays
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: Any) -> Pieces:  # type: ignore[override]  # as of NumPy's arrays
-        return self._compared(other, operator.ne)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+    # As of NumPy's arrays.
+    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)  # type: ignore[assignment]
 
     __hash__ = None  # type: ignore[assignment]  # a value that compares to pieces is not a key
 
@@ -171,18 +170,6 @@ class Pieces:
             other = Pieces(self.size, [Piece(0, 0, int(other))])
         starts = sorted({*self.starts, *other.starts})
         pieces = [Piece(start, *join(self.over(start), other.over(start))) for start in starts]
-        return Pieces(self.size, pieces)
-
-    def _compared(self, other: Any, compare: Callable[[int, int], bool]) -> Pieces:
-        pieces = []
-        for piece, end in (self - other)._spans():
-            starts = {piece.start}
-            if piece.slope:
-                # The order against 0 changes at the position that reaches 0, and behind that one.
-                reached = -(piece.offset // piece.slope)
-                near = range(reached - 1, reached + 3)
-                starts |= {position for position in near if piece.start < position < end}
-            pieces += [Piece(s, 0, int(compare(piece.at(s), 0))) for s in sorted(starts)]
         return Pieces(self.size, pieces)
 
 

@@ -217,7 +217,7 @@ def first_op(op: Op) -> tuple[Any, Any]:
 
 def test_views_tell_what_an_op_says() -> None:
     module, op = first_op(CONCATENATE)
-    view = VIEWS[op.name].of(op)
+    view = VIEWS[op.name](op)
     assert isinstance(view, Concatenate)
     assert (len(view.inputs), view.dimension, str(view.init.type)) == (2, 0, "tensor<9x?xf32>")
     module, op = first_op(GATHER)

@@ -12,11 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import reduce
 from typing import Any, NoReturn
 
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    class_name,
+)
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
@@ -155,10 +163,6 @@ def definition_of(
 
     Args:
         inputs: the labels of each operand, `BROADCAST` among them.
-        output: the labels of the result.
-        kind: the semiring.
-        name: of the op.
-        doc: of the op.
         dims: the iteration space, outermost first; by default the result's labels, then the others.
         types: the type variable of each operand, `U` for that of the result; `T1`, ... by default.
     """
@@ -169,24 +173,17 @@ def definition_of(
     names = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(len(inputs) + 1)]
     types = types or [f"T{number + 1}" for number in range(len(inputs))]
     result = TypeVar("U")
-    operands = [
-        Operand(
-            operand,
-            OperandKind.INPUT_TENSOR,
-            TypeVar(type_var),
-            tuple(AffineConst(1) if x == BROADCAST else AffineSymbol(symbols[x]) for x in labels),
+    operands: list[Operand] = []
+    terms: list[ScalarExpr] = []
+    for operand, type_var, labels in zip(names, map(TypeVar, types), inputs, strict=False):
+        shape = tuple(
+            AffineConst(1) if x == BROADCAST else AffineSymbol(symbols[x]) for x in labels
         )
-        for operand, type_var, labels in zip(names, types, inputs, strict=False)
-    ]
-    shape = tuple(AffineSymbol(symbols[label]) for label in output)
-    operands.append(Operand(names[-1], OperandKind.OUTPUT_TENSOR, result, shape))
-    terms = [
-        _cast(Access(operand, _indices(labels), TypeVar(type_var)), result)
-        for operand, type_var, labels in zip(names, types, inputs, strict=False)
-    ]
-    value: ScalarExpr = terms[0]
-    for term in terms[1:]:
-        value = Apply(kind.multiply, (value, term))
+        operands.append(Operand(operand, OperandKind.INPUT_TENSOR, type_var, shape))
+        terms.append(_cast(Access(operand, _indices(labels), type_var), result))
+    result_shape = tuple(AffineSymbol(symbols[label]) for label in output)
+    operands.append(Operand(names[-1], OperandKind.OUTPUT_TENSOR, result, result_shape))
+    value = reduce(lambda x, y: Apply(kind.multiply, (x, y)), terms)
     target = Access(names[-1], _indices(output), result)
     reduction = None
     if reduced:
@@ -195,7 +192,7 @@ def definition_of(
     return check(
         OpDefinition(
             name=name,
-            cpp_class_name=f"{''.join(part.title() for part in name.split('_'))}Op",
+            cpp_class_name=class_name(name),
             doc=doc,
             operands=tuple(operands),
             dims=tuple(dims or (*output, *reduced)),

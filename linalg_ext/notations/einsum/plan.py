@@ -264,14 +264,53 @@ def steps_along(
         path: in which order two operands at a time are contracted.
         inputs: the labels of each operand. A label may be there twice, which reads a diagonal, and
             `BROADCAST` stands for an axis of size 1 that other operands stretch.
-        output: the labels of the result.
         distributes: whether operands may be summed before they are multiplied.
         reads_diagonals: whether a product can read operands along diagonals. Else, each diagonal is
             a step of its own.
     """
-    builder = _Builder(inputs, output, distributes, reads_diagonals)
-    builder.follow(path)
-    return tuple(builder.steps)
+    steps: list[Step] = []
+    pending = list(enumerate(inputs))
+
+    def add(operands: tuple[int, ...], own: tuple[Labels, ...], result: Labels) -> _Numbered:
+        steps.append(Step(operands, own, result))
+        return len(inputs) + len(steps) - 1, result
+
+    def reduced(operand: _Numbered, needed: Collection[str]) -> _Numbered:
+        """An operand summed over labels that no other operand has, and read along its diagonals."""
+        number, labels = operand
+        own = [x for x in labels if x != BROADCAST]
+        result = tuple(x for x in dict.fromkeys(own) if x in needed)
+        is_fit = {*result} == {*own} if reads_diagonals else len(result) == len(own)
+        return operand if is_fit else add((number,), (labels,), result)
+
+    def pair(a: _Numbered, b: _Numbered, other_labels: Sequence[Labels]) -> _Numbered:
+        needed = {*output, *(label for labels in other_labels for label in labels)}
+        if distributes:
+            a = reduced(a, {*needed, *b[1]})
+            b = reduced(b, {*needed, *a[1]})
+        else:
+            needed |= {*a[1], *b[1]}
+        result = output
+        if other_labels:
+            batch = [x for x in a[1] if x in b[1]]
+            every = dict.fromkeys((*batch, *a[1], *b[1]))
+            result = tuple(x for x in every if x in needed and x != BROADCAST)
+        return add((a[0], b[0]), (a[1], b[1]), result)
+
+    for positions in path:
+        group = [pending.pop(i) for i in sorted(positions, reverse=True)][::-1]
+        while len(group) > 1:
+            first, second, *rest = group
+            group = [pair(first, second, [labels for _, labels in (*rest, *pending)]), *rest]
+        pending += group
+    (number, labels), *_ = pending
+    if labels != output or not steps:
+        add((number,), (labels,), output)
+    return tuple(steps)
+
+
+_Numbered = tuple[int, Labels]
+"""A value that no step has read yet: its number and its labels."""
 
 
 def contract_along(
@@ -286,67 +325,6 @@ def contract_along(
         pending[number] = apply([pending.pop(operand) for operand in step.operands], step)
     (result,) = pending.values()
     return result
-
-
-class _Builder:
-    """The state of `steps_along`: the values that no step has read yet, by number and labels."""
-
-    def __init__(
-        self,
-        inputs: tuple[Labels, ...],
-        output: Labels,
-        distributes: bool,
-        reads_diagonals: bool,
-    ) -> None:
-        self._output = output
-        self._distributes = distributes
-        self._reads_diagonals = reads_diagonals
-        self._next = len(inputs)
-        self._pending = list(enumerate(inputs))
-        self.steps: list[Step] = []
-
-    def follow(self, path: Path) -> None:
-        for positions in path:
-            group = [self._pending.pop(i) for i in sorted(positions, reverse=True)][::-1]
-            while len(group) > 1:
-                first, second, *rest = group
-                other_labels = [labels for _, labels in (*rest, *self._pending)]
-                group = [self._pair(first, second, other_labels), *rest]
-            self._pending += group
-        (number, labels), *_ = self._pending
-        if labels != self._output or not self.steps:
-            self._add((number,), (labels,), self._output)
-
-    def _pair(
-        self, a: tuple[int, Labels], b: tuple[int, Labels], other_labels: Sequence[Labels]
-    ) -> tuple[int, Labels]:
-        needed = {*self._output, *(label for labels in other_labels for label in labels)}
-        if self._distributes:
-            a = self._reduced(a, {*needed, *b[1]})
-            b = self._reduced(b, {*needed, *a[1]})
-        else:
-            needed |= {*a[1], *b[1]}
-        output = self._output
-        if other_labels:
-            batch = [x for x in a[1] if x in b[1]]
-            every = dict.fromkeys((*batch, *a[1], *b[1]))
-            output = tuple(x for x in every if x in needed and x != BROADCAST)
-        return self._add((a[0], b[0]), (a[1], b[1]), output)
-
-    def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
-        """An operand summed over labels that no other operand has, and read along its diagonals."""
-        number, labels = operand
-        own = [x for x in labels if x != BROADCAST]
-        output = tuple(x for x in dict.fromkeys(own) if x in needed)
-        is_fit = {*output} == {*own} if self._reads_diagonals else len(output) == len(own)
-        return operand if is_fit else self._add((number,), (labels,), output)
-
-    def _add(
-        self, operands: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels
-    ) -> tuple[int, Labels]:
-        self.steps.append(Step(operands, inputs, output))
-        self._next += 1
-        return self._next - 1, output
 
 
 def cheapest_path(contraction: Contraction, cost: Cost) -> Path:

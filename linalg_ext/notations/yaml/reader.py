@@ -17,7 +17,7 @@ import yaml
 
 from linalg_ext.definition.attributes import FUNCTION_KINDS
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import FUNCTIONS, TYPE, Function, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
     Interface,
@@ -28,13 +28,13 @@ from linalg_ext.definition.model import (
     accumulation,
     run_together,
 )
+from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, NotationError, counted, kind_of
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
 from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
-from linalg_ext.notations.yaml.format import OPERAND_FIELDS, READ_FUNCTIONS
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
 
@@ -89,13 +89,26 @@ def read_yaml(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
 
 _ITERATORS = ("parallel", "reduction")
 
+_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
+    kind: {name: function for name, function in table.items() if function.is_upstream}
+    # The name of older documents for the cast.
+    | ({"cast": TYPE["cast_signed"]} if kind is FunctionKind.TYPE else {})
+    for kind, table in FUNCTIONS.items()
+}
+"""The functions of upstream's enumerations; its generator accepts any name, C++ does not."""
+
+_OPERAND_FIELDS: Mapping[OperandKind, tuple[str, ...]] = {
+    OperandKind.INPUT_TENSOR: ("type_var", "shape_map"),
+    OperandKind.OUTPUT_TENSOR: ("type_var", "shape_map"),
+    OperandKind.SCALAR: ("type_var",),
+    OperandKind.INDEX_ATTR: ("index_attr_map", "default_indices"),
+    **dict.fromkeys(FUNCTION_KINDS, ("default_fn",)),
+}
+"""The fields of an operand besides `name` and `kind`: all of them are needed."""
+
 
 def read_document(root: Field) -> OpDefinition:
-    """The definition that a document says.
-
-    Raises:
-        NotationError: with file, line, column and the path of the field.
-    """
+    """The definition that a document says; a NotationError with the place and path of a field."""
     document = root.mapping("!LinalgOpConfig", ("metadata", "structured_op"))
     metadata = document["metadata"].mapping(
         "!LinalgOpMetadata", ("name", "cpp_class_name"), ("doc", "implements", "defines")
@@ -103,10 +116,11 @@ def read_document(root: Field) -> OpDefinition:
     structured = document["structured_op"].mapping(
         "!LinalgStructuredOpConfig", ("args", "indexing_maps", "iterator_types", "assignments")
     )
+    doc = metadata.get("doc")
     definition = OpDefinition(
         name=metadata["name"].name("the op's name"),
         cpp_class_name=metadata["cpp_class_name"].name("the name of a C++ class"),
-        doc=_doc(metadata.get("doc")),
+        doc="" if doc is None or doc.is_null else doc.text("a text"),
         operands=(),
         dims=(),
         assignments=(),
@@ -114,12 +128,6 @@ def read_document(root: Field) -> OpDefinition:
         defines=tuple(OpMethod(text) for text in _names(metadata, "defines")),
     )
     return _Structure(structured).fill(definition)
-
-
-def _doc(field: Field | None) -> str:
-    if field is None or field.is_null:
-        return ""
-    return field.text("a text")
 
 
 def _names(metadata: Mapping[str, Field], field: str) -> list[str]:
@@ -141,14 +149,19 @@ class _Structure:
 
     def fill(self, definition: OpDefinition) -> OpDefinition:
         """The definition with operands, dimensions and assignments, checked."""
-        kinds = [item.choice("an iterator type", _ITERATORS) for item in self._iterators_list()]
+        iterators = self._iterators.sequence("parallel and reduction, one for each dimension")
+        kinds = [item.choice("an iterator type", _ITERATORS) for item in iterators]
         arguments = [_Argument(item) for item in self._args.sequence("operands")]
         maps = self._maps(arguments, len(kinds))
         dims = maps[0][1].dims if maps else ()
         # The names are those of the first map that has any; every other map is by position.
         written = [m.symbols for _, m in maps] + [a.map.symbols for a in arguments if a.map]
         self._symbols = max(written, key=len, default=())
-        self._refuse_clash(dims)
+        if clash := sorted(set(dims) & set(self._symbols)):
+            raise self._indexing.error(
+                f"{clash[0]} is a dimension in one map and a symbol in another",
+                hint="call dimensions d0, d1, ... and symbols s0, s1, ...",
+            )
         operands = tuple(self._operand(argument) for argument in arguments)
         self._places = {
             operand.name: argument.field
@@ -173,9 +186,6 @@ class _Structure:
         filled = replace(definition, operands=operands, dims=dims, assignments=assignments)
         return self._checked(filled, kinds)
 
-    def _iterators_list(self) -> list[Field]:
-        return self._iterators.sequence("parallel and reduction, one for each dimension")
-
     def _maps(self, arguments: Sequence[_Argument], rank: int) -> list[tuple[Field, AffineMap]]:
         config = self._indexing.mapping("!LinalgIndexingMapsConfig", ("static_indexing_maps",))
         listed = config["static_indexing_maps"]
@@ -193,13 +203,6 @@ class _Structure:
                     expected=f"{rank}, one for each of iterator_types",
                 )
         return maps
-
-    def _refuse_clash(self, dims: tuple[str, ...]) -> None:
-        if clash := sorted(set(dims) & set(self._symbols)):
-            raise self._indexing.error(
-                f"{clash[0]} is a dimension in one map and a symbol in another",
-                hint="call dimensions d0, d1, ... and symbols s0, s1, ...",
-            )
 
     def _renamed(self, map: AffineMap, dims: tuple[str, ...]) -> tuple[AffineExpr, ...]:
         """The results of a map, its dimensions and symbols named by their positions."""
@@ -284,9 +287,7 @@ class _Structure:
 
 
 def _scope(
-    operands: Sequence[Operand],
-    indices: Mapping[str, tuple[AffineExpr, ...]],
-    dims: tuple[str, ...],
+    operands: Sequence[Operand], indices: Mapping[str, Indices], dims: tuple[str, ...]
 ) -> Scope:
     elements: dict[str, Access | ScalarOperand] = {}
     functions: dict[str, Function] = {}
@@ -302,9 +303,7 @@ def _scope(
 
 
 def _with_index_dims(
-    operand: Operand,
-    indices: Mapping[str, tuple[AffineExpr, ...]],
-    assignments: Sequence[Assignment],
+    operand: Operand, indices: Mapping[str, Indices], assignments: Sequence[Assignment]
 ) -> Operand:
     """A tensor that no expression reads has a shape alone, which its map ties to dimensions."""
     expressions = [expr for a in assignments for expr in (a.target, *a.value.walk())]
@@ -331,7 +330,7 @@ class _Argument:
         fields = field.mapping(
             "!LinalgOperandDefConfig",
             ("name", "kind"),
-            tuple(dict.fromkeys(name for names in OPERAND_FIELDS.values() for name in names)),
+            tuple(dict.fromkeys(name for names in _OPERAND_FIELDS.values() for name in names)),
         )
         self.field = field
         self.name = fields["name"].name("the operand's name")
@@ -347,7 +346,7 @@ class _Argument:
         self.default = self._default(fields)
 
     def _check_fields(self, fields: Mapping[str, Field]) -> None:
-        needed = OPERAND_FIELDS[self.kind]
+        needed = _OPERAND_FIELDS[self.kind]
         for name in needed:
             if name not in fields:
                 raise self.field.error(
@@ -366,7 +365,7 @@ class _Argument:
             items = fields["default_indices"].sequence("integers, one for each index")
             return tuple(item.integer("an integer of 64 bits") for item in items)
         if self.kind in FUNCTION_KINDS:
-            table = READ_FUNCTIONS[FUNCTION_KINDS[self.kind]]
+            table = _FUNCTIONS[FUNCTION_KINDS[self.kind]]
             field = fields["default_fn"]
             kind = FUNCTION_KINDS[self.kind].value
             return table[field.choice(f"a {kind} function of upstream's format", tuple(table))]
@@ -393,11 +392,7 @@ class Scope:
 
 
 def read_expression(field: Field, scope: Scope, depth: int = 0) -> ScalarExpr:
-    """The expression of a field.
-
-    Raises:
-        NotationError: with the place of the field.
-    """
+    """The expression of a field; a NotationError with the place of the field."""
     if depth > _MAX_DEPTH:
         raise field.error(f"expressions are nested more than {_MAX_DEPTH} deep")
     forms = field.mapping("!ScalarExpression", (), _FORMS)
@@ -469,7 +464,7 @@ def _chosen(
             f"a function has {both}", expected="fn_name, or attr_name of a function attribute"
         )
     if "fn_name" in fields:
-        table = READ_FUNCTIONS[kind]
+        table = _FUNCTIONS[kind]
         name = fields["fn_name"].choice(
             f"a {kind.value} function of upstream's format", tuple(table)
         )
@@ -505,11 +500,7 @@ class Source:
         return f"{where}:   {shown}" if shown else where
 
     def documents(self) -> Iterator[Field]:
-        """The root of each document.
-
-        Raises:
-            NotationError: the text is not YAML.
-        """
+        """The root of each document; a NotationError where the text is not YAML."""
         try:
             for position, node in enumerate(yaml.compose_all(self.text, Loader=_Loader)):
                 self.visited.clear()
@@ -584,11 +575,7 @@ class Field:
         return fields
 
     def sequence(self, items: str) -> list[Field]:
-        """The items of a sequence.
-
-        Raises:
-            NotationError: it is not a sequence.
-        """
+        """The items of a sequence; a NotationError where it is not a sequence."""
         self._visit()
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.error(f"{self._name} is {self._kind}", expected=f"a list of {items}")
@@ -596,11 +583,7 @@ class Field:
         return [self._child(item, f"[{i}]") for i, item in enumerate(self.node.value)]
 
     def text(self, description: str) -> str:
-        """A scalar as it is written, without quotes.
-
-        Raises:
-            NotationError: it is not a scalar, or empty.
-        """
+        """A scalar without its quotes; a NotationError where it is not a scalar, or empty."""
         self._visit()
         if not isinstance(self.node, yaml.ScalarNode):
             raise self.error(f"{self._name} is {self._kind}", expected=description)
@@ -611,11 +594,7 @@ class Field:
         return str(self.node.value)
 
     def name(self, description: str) -> str:
-        """A scalar that is an identifier.
-
-        Raises:
-            NotationError: it is not.
-        """
+        """A scalar that is an identifier; a NotationError where it is not."""
         text = self.text(description)
         if not text.isidentifier() or not text.isascii():
             raise self.error(
@@ -625,11 +604,7 @@ class Field:
         return text
 
     def choice(self, description: str, choices: tuple[str, ...]) -> str:
-        """A scalar that is one of a list.
-
-        Raises:
-            NotationError: it is not; names the nearest.
-        """
+        """A scalar that is one of a list; else a NotationError that names the nearest."""
         text = self.text(description)
         if text in choices:
             return text
@@ -641,11 +616,7 @@ class Field:
         )
 
     def integer(self, description: str) -> int:
-        """A scalar that is a decimal integer.
-
-        Raises:
-            NotationError: it is not.
-        """
+        """A scalar that is a decimal integer; a NotationError where it is not."""
         text = self.text(description)
         digits = text.removeprefix("-")
         if not (digits.isdigit() and digits.isascii() and len(digits) < 20):

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.functions import Function
+from linalg_ext.definition.functions import FUNCTIONS, Function
 from linalg_ext.definition.model import (
     OpDefinition,
     Operand,
@@ -33,7 +33,6 @@ from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
 from linalg_ext.notations.registry import definition_of
-from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object, partial: bool = False) -> str:
@@ -204,10 +203,11 @@ _BEYOND = "the op can still be called, and built as linalg.generic"
 def _check_function(definition: OpDefinition, function: Function, where: str) -> None:
     if function.is_upstream:
         return
+    named = [str(other) for other in FUNCTIONS[function.kind].values() if other.is_upstream]
     raise NotationError(
         f"{definition.name} applies {function}, which upstream's YAML has no name for",
         where=where,
-        expected=f"one of {', '.join(UPSTREAM_FUNCTIONS[function.kind])}",
+        expected=f"one of {', '.join(named)}",
         hint=_BEYOND,
     )
 

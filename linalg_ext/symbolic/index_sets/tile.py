@@ -174,11 +174,7 @@ def indices(subset: Tile | Point) -> Iterator[tuple[int, ...]]:
 
 
 def checked_dimension(dim: int, rank: int) -> int:
-    """The dimension itself.
-
-    Raises:
-        SubsetError: a subset of that rank has no such dimension.
-    """
+    """The dimension itself; a SubsetError where a subset of that rank has no such dimension."""
     if not 0 <= dim < rank:
         raise SubsetError(
             f"dimension {dim} of a subset of rank {rank}",

@@ -24,6 +24,7 @@ from linalg_ext.symbolic.integers.expression import (
     Symbol,
     as_number,
     linear,
+    noted,
 )
 
 _EFFORT = 40
@@ -91,14 +92,8 @@ def known_divisor(number: Operand) -> int:
     return gcd(divisor, rest)
 
 
+@noted
 def _residue_of(atom: Atom) -> tuple[int, int]:
-    residue: tuple[int, int] | None = atom.__dict__.get("_residue")
-    if residue is None:
-        residue = atom.__dict__["_residue"] = _new_residue(atom)
-    return residue
-
-
-def _new_residue(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, Symbol):
         if isinstance(atom.lower, int):
             return atom.step, atom.lower
@@ -214,18 +209,16 @@ def _is_hopeless(number: Expression) -> bool:
     )
 
 
+@noted
 def _mentioned(atom: Atom) -> frozenset[Symbol]:
     """The symbols that replacements of an atom may introduce: for a symbol, those of its bounds."""
-    symbols_of_atom: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
-    if symbols_of_atom is None:
-        symbols: set[Symbol] = set()
-        for number in _operands_of(atom):
-            if isinstance(number, Expression):
-                for inner, _ in number.terms:
-                    symbols |= _mentioned(inner)
-                    symbols |= {inner} if isinstance(inner, Symbol) else set()
-        symbols_of_atom = atom.__dict__["_mentioned"] = frozenset(symbols)
-    return symbols_of_atom
+    symbols: set[Symbol] = set()
+    for number in _operands_of(atom):
+        if isinstance(number, Expression):
+            for inner, _ in number.terms:
+                symbols |= _mentioned(inner)
+                symbols |= {inner} if isinstance(inner, Symbol) else set()
+    return frozenset(symbols)
 
 
 def _operands_of(atom: Atom) -> tuple[Number | None, ...]:
@@ -273,15 +266,8 @@ def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
             yield linear((atom.dividend, factor))
 
 
+@noted
 def _interval(atom: Atom) -> _Interval:
-    interval: _Interval | None = atom.__dict__.get("_interval")
-    if interval is None:
-        interval = _new_interval(atom)
-        atom.__dict__["_interval"] = interval  # as on expressions: it lives as long as the atom
-    return interval
-
-
-def _new_interval(atom: Atom) -> _Interval:
     if isinstance(atom, Symbol):
         return (
             None if atom.lower is None else lower(atom.lower),

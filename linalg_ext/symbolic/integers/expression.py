@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 from linalg_ext.errors import ArgumentTypeError, caller_location
 
@@ -69,6 +69,24 @@ _divisions: dict[str, Division] = {}
 def add_division(operator: str, division: Division) -> None:
     """Register the function of `//` or `%`: folding needs bounds, which need this file's data."""
     _divisions[operator] = division
+
+
+P = TypeVar("P", bound="Atom | Condition")
+Answer = TypeVar("Answer")
+
+
+def noted(answer: Callable[[P], Answer]) -> Callable[[P], Answer]:
+    """A function of an atom or a condition whose answers these note: they live as long as it."""
+    name = f"_{answer.__name__}"
+
+    def noted_answer(part: P) -> Answer:
+        notes = part.__dict__
+        if name not in notes:
+            notes[name] = answer(part)
+        value: Answer = notes[name]
+        return value
+
+    return noted_answer
 
 
 class Atom(Arithmetic, ABC):
@@ -384,12 +402,13 @@ def _measured(whole: Number | Part, counts: Counter[Part], lengths: dict[Part, i
     counts[whole] += 1
     if whole not in lengths:
         length = len(str(whole)) if isinstance(whole, Symbol) else 4
-        length += sum(2 + _measured(inner, counts, lengths) for inner in _inside(whole))
+        length += sum(2 + _measured(inner, counts, lengths) for inner in inside(whole))
         lengths[whole] = length
     return lengths[whole]
 
 
-def _inside(part: Part) -> Iterator[Number | Part]:
+def inside(part: Part) -> Iterator[Number | Part]:
+    """The numbers, atoms and conditions that a part is made of; none for a symbol."""
     match part:
         case Product(inner) | AllOf(inner) | AnyOf(inner) | Extreme(_, inner):
             yield from inner

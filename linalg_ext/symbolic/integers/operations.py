@@ -22,6 +22,7 @@ from linalg_ext.symbolic.integers.expression import (
     Extreme,
     Number,
     Operand,
+    Part,
     Product,
     Quotient,
     Relation,
@@ -30,8 +31,10 @@ from linalg_ext.symbolic.integers.expression import (
     Symbol,
     add_division,
     as_number,
+    inside,
     linear,
     multiply,
+    noted,
 )
 
 
@@ -275,22 +278,26 @@ def different(a: Operand, b: Operand) -> Truth:
 
 def all_of(*truths: Truth) -> Truth:
     """Return whether all hold; so it is of none."""
-    open_ones = _open_ones(AllOf, truths)
-    if any(truth is False for truth in truths):
-        return False
-    if len(open_ones) < 2:
-        return open_ones[0] if open_ones else True
-    return AllOf(open_ones)
+    return _joined(AllOf, truths, settles=False)
 
 
 def any_of(*truths: Truth) -> Truth:
     """Return whether one or more hold; none of none does."""
-    open_ones = _open_ones(AnyOf, truths)
-    if any(truth is True for truth in truths):
-        return True
-    if len(open_ones) < 2:
-        return open_ones[0] if open_ones else False
-    return AnyOf(open_ones)
+    return _joined(AnyOf, truths, settles=True)
+
+
+def _joined(kind: type[AllOf] | type[AnyOf], truths: tuple[Truth, ...], *, settles: bool) -> Truth:
+    """The distinct conditions as one, those of the same kind flattened; `settles` decides alone."""
+    if any(truth is settles for truth in truths):
+        return settles
+    conditions: dict[Condition, None] = {}
+    for truth in truths:
+        if isinstance(truth, Condition):
+            parts = truth.conditions if isinstance(truth, kind) else (truth,)
+            conditions.update(dict.fromkeys(parts))
+    if len(conditions) < 2:
+        return next(iter(conditions), not settles)
+    return kind(tuple(conditions))
 
 
 def negated(truth: Truth) -> Truth:
@@ -331,21 +338,10 @@ def _comparison(relation: Relation, a: Operand, b: Operand, known: bool | None) 
     return Comparison(relation, difference)
 
 
-def _open_ones(kind: type[AllOf] | type[AnyOf], truths: Iterable[Truth]) -> tuple[Condition, ...]:
-    """The distinct conditions among truths; nested conditions of the same kind are flattened."""
-    conditions: dict[Condition, None] = {}
-    for truth in truths:
-        if isinstance(truth, Condition):
-            parts = truth.conditions if isinstance(truth, kind) else (truth,)
-            conditions.update(dict.fromkeys(parts))
-    return tuple(conditions)
-
-
 def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
     """The integer that a number is.
 
     Args:
-        number: the number.
         values: the value of each of its symbols, by key.
 
     Raises:
@@ -375,7 +371,6 @@ def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
     """A number with some symbols replaced, folded again.
 
     Args:
-        number: the number.
         values: the values of symbols, by key. Other symbols stay.
     """
     return _number(as_number(number), _Replacement(values))
@@ -462,30 +457,13 @@ def _symbols_of_number(number: Number) -> Iterator[Symbol]:
             yield from _symbols_of_part(atom)
 
 
-def _symbols_of_part(part: Atom | Condition) -> tuple[Symbol, ...]:
-    """Kept on the part: sets of sets share their parts, and a walk would meet one many times."""
-    symbols: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
-    if symbols is None:
-        symbols = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
-    return symbols
-
-
-def _read(part: Atom | Condition) -> Iterator[Symbol]:
-    match part:
-        case Symbol():
-            yield part
-        case Product(parts) | AllOf(parts) | AnyOf(parts):
-            for inner in parts:
-                yield from _symbols_of_part(inner)
-        case Extreme(_, operands):
-            for operand in operands:
-                yield from _symbols_of_number(operand)
-        case Quotient(dividend, divisor) | Remainder(dividend, divisor):
-            yield from _symbols_of_number(dividend)
-            yield from _symbols_of_number(divisor)
-        case Comparison(_, difference):
-            yield from _symbols_of_number(difference)
-        case Selection(condition, then, otherwise):
-            yield from _symbols_of_part(condition)
-            yield from _symbols_of_number(then)
-            yield from _symbols_of_number(otherwise)
+@noted
+def _symbols_of_part(part: Part) -> tuple[Symbol, ...]:
+    """Sets of sets share their parts, and a walk would meet one many times."""
+    symbols = [part] if isinstance(part, Symbol) else []
+    for inner in inside(part):
+        if isinstance(inner, int | Expression):
+            symbols += _symbols_of_number(inner)
+        else:
+            symbols += _symbols_of_part(inner)
+    return tuple(dict.fromkeys(symbols))
