@@ -119,11 +119,7 @@ def _fill(op: ir.Operation, rank: int) -> View | None:
 
 def _generic(op: ir.Operation, rank: int) -> View | None:
     """Read a generic that yields its one input, and writes every element of its output."""
-    body = op.regions[0].blocks[0]
-    yielded = body.operations[0].operation
-    if len(op.operands) != 2 or yielded.name != "linalg.yield":
-        return None
-    if yielded.operands[0] != body.arguments[0]:
+    if not yields_its_input(op):
         return None
     read, written = indexing_maps(op)
     if not written.is_projected_permutation or len(written.results) != len(written.dims):
@@ -143,6 +139,14 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
         return None  # a copy
     kind = ViewKind.TRANSPOSE if len(used) == len(axes) == rank else ViewKind.BROADCAST
     return View(kind, source, axes, rank)
+
+
+def yields_its_input(generic: ir.Operation) -> bool:
+    """Return whether a generic has one input and one output, and yields the input as it is."""
+    body = generic.regions[0].blocks[0]
+    yielded = body.operations[0].operation
+    is_yield = len(generic.operands) == 2 and yielded.name == "linalg.yield"
+    return is_yield and yielded.operands[0] == body.arguments[0]
 
 
 def _expand(op: ir.Operation, rank: int) -> View | None:
