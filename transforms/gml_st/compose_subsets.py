@@ -83,10 +83,6 @@ def _set_at_root(
     """Return a set as one op on its root, at the insertion point; None where types would not agree.
 
     Where no value stands for the root, as after `gml_st.drop_dims`, it becomes a `gml_st.space`.
-
-    Args:
-        subset: the part that the set names.
-        read: the reader of its numbers.
     """
     root = root_of(set_)
     if root is None:

@@ -192,12 +192,7 @@ _READERS = {
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:
-    """Return whether the former elements of an output matter to a structured op.
-
-    Args:
-        op: the op.
-        position: which of its outputs.
-    """
+    """Return whether the former elements of an output matter to a structured op."""
     if op.name in extension_ops.NAMES:
         return op.name == extension_ops.CONTRACT and extension_ops.OVERWRITE not in op.attributes
     inputs, outputs = split_operands(op)
@@ -215,7 +210,6 @@ def rearranged(
     It is built at the current insertion point.
 
     Args:
-        value: the destination that there is, a tensor.
         axes: which of its axes the new one has, in their order; an axis that is left out has one
             element.
         added: new axes, as their places in the result and their sizes, in order.
@@ -286,10 +280,7 @@ def transposed(
 ) -> ir.Value:
     """Build a `linalg.transpose` into a new tensor: its dimension i is dimension `permutation[i]`.
 
-    Args:
-        value: the tensor that is transposed.
-        permutation: how.
-        like: a tensor of the shape of the result, where its sizes are to be taken from there.
+    The sizes are taken from `like` where it is given, a tensor of the shape of the result.
     """
     sizes = [
         size_of(value, axis) if like is None else size_of(like, position)

@@ -65,11 +65,7 @@ class View:
 
 
 class Extents:
-    """The extent of each dimension of an iteration space.
-
-    Args:
-        operands: the operands, each with the indices by which it is read or written.
-    """
+    """The extent of each dimension of an iteration space, by the operands and their indices."""
 
     def __init__(self, operands: Sequence[tuple[ir.Value, Indices]]) -> None:
         self._owners: dict[str, tuple[ir.Value, int]] = {}

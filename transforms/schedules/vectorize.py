@@ -187,14 +187,7 @@ def _parts(
 def _check_amount(
     op: ir.Operation, numbers: Sequence[int], sizes: Sequence[int], maps: Sequence[AffineMap]
 ) -> None:
-    """Refuse vectors that LLVM would take minutes for.
-
-    Args:
-        op: the op that is vectorized.
-        numbers: those of the loops that vectors are along.
-        sizes: one for each.
-        maps: of all operands, over these loops.
-    """
+    """Refuse vectors of these sizes, along loops by number, that LLVM would take minutes for."""
     _check_count(op, "iterations", math.prod(sizes), _MOST)
     for number, size in zip(numbers, sizes, strict=True):
         _check_count(op, f"rounds of loop {number}", size, _MOST_OF_A_LOOP)
