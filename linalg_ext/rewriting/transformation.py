@@ -75,18 +75,6 @@ def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
     return around is not None
 
 
-def _set_of_names(root: ir.Operation) -> set[str]:
-    names: set[str] = set()
-    advance = ir.WalkResult.ADVANCE
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        names.add(op.name)
-        return advance
-
-    root.walk(visit)
-    return names
-
-
 def selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
     """Return a predicate on op names, and the names themselves if `on` lists them.
 
@@ -198,7 +186,7 @@ class Transformation(ABC):
         if self._names:
             present |= {op.name for op in operations(root, self._names)}
         else:
-            present |= _set_of_names(root)
+            present |= {root.name, *op_names(root)}
         return any(map(self._accepts, present))
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:

@@ -223,14 +223,17 @@ class OpInComputeType:
     form: ComputeForm
 
     @classmethod
-    def of(cls, op: ir.Operation, element: ir.Type) -> OpInComputeType:
-        """An op in a compute type.
+    def of(cls, op: ir.Operation) -> OpInComputeType:
+        """An op in the compute type that it carries.
 
         Raises:
             DTypeError: the type cannot hold the operation.
-            ArgumentError: this is not a structured op.
+            ArgumentError: this is not a structured op, or carries no compute type.
             RecognitionError: no definition describes the op.
         """
+        element = compute_type_of(op)
+        if element is None:
+            raise ArgumentError(f"{op.name} carries no compute type")
         recognized = recognize(op)
         return cls(op, recognized, form_of(op, recognized, element))
 

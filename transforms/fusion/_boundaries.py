@@ -89,8 +89,7 @@ def boundary(op: Any, reader: Any, at: int, bodies: Mapping[Any, Body]) -> str |
     """Return why a producer is not fused into an op that reads it; None where it may be fused.
 
     Args:
-        op: the producer, a generic on tensors.
-        reader: a generic on tensors.
+        op, reader: generics on tensors.
         at: the input of the reader that the producer gives.
         bodies: the properties of all generics so far.
     """

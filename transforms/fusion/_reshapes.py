@@ -36,9 +36,7 @@ COLLAPSE, EXPAND = RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 def move_reshapes(module: Any, nests: Collection[Any]) -> bool:
     """Move reshapes through ops on tensors, fold those that meet; return whether any did.
 
-    Args:
-        module: where to look.
-        nests: results of the ops that stay as they are.
+    The ops that give `nests` stay as they are.
     """
     waiting = _Waiting(operations(module, RESHAPES), nests)
     changed = False

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, MaterializeView
 from linalg_ext.dialects.gml_st.rules import has_rule
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.structured.sizes import SizeOf, size_of, value_of
 from linalg_ext.symbolic.integers import symbols_of
+from linalg_ext.transforms.ir_utils.arithmetic import known_index
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op, select
 
 _PURE = frozenset(("tensor.dim", "tensor.extract", "gml_st.materialize", *LOOPS))
@@ -73,11 +75,8 @@ def resolve_dims(root: ir.Operation) -> None:
     """Put the tensor's source in the place of `tensor.dim` of it, which kept it alive."""
     for dim in operations(root, ["tensor.dim"]):
         source, axis = dim.operands
-        owner = producer(axis)
-        if owner is None or owner.name != "arith.constant":
-            continue
-        axis_number = ir.IntegerAttr(owner.attributes["value"]).value
-        if not isinstance(source.type, ir.RankedTensorType):
+        axis_number = known_index(axis)
+        if axis_number is None or not isinstance(source.type, ir.RankedTensorType):
             continue
         if not 0 <= axis_number < ir.ShapedType(source.type).rank:
             continue
@@ -93,9 +92,7 @@ def tidy(root: ir.Operation) -> None:
     """Erase dead ops and common subexpressions; handles into `root` become invalid."""
     fold_whole_parts(root)
     erase_all_dead(root)
-    manager = passmanager.PassManager("any", root.context)
-    manager.add("cse")
-    manager.run(root)
+    pass_manager("any", root.context, "cse").run(root)
 
 
 def fold_whole_parts(root: ir.Operation) -> None:

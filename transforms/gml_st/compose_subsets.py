@@ -29,14 +29,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.dialects import gml_st
-from linalg_ext.dialects.gml_st.ir.op_views import (
-    COMBINATIONS,
-    DropDimsView,
-    PairView,
-    PointView,
-    TileView,
-    TransposeDimsView,
-)
+from linalg_ext.dialects.gml_st.ir.op_views import COMBINATIONS, DIMS_OPS, DimsView, operand_of
 from linalg_ext.dialects.gml_st.ir.sets import ToNumber, called, root_of, subset_of
 from linalg_ext.dialects.gml_st.ir.types import is_container
 from linalg_ext.errors import ArgumentError, SubsetError
@@ -50,10 +43,8 @@ from ._set_elements import set_of
 
 NAME = "linalg-ext-compose-subsets"
 
-_PARTS = ("gml_st.tile", "gml_st.point", "gml_st.drop_dims", "gml_st.transpose_dims")
 
-
-@rewrite(NAME, on=(*_PARTS, *COMBINATIONS))
+@rewrite(NAME, on=("gml_st.tile", "gml_st.point", *DIMS_OPS, *COMBINATIONS))
 def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Make a set of a set one of the root."""
     set_op = op.operation
@@ -79,15 +70,11 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
 
 
 def _is_of_root(op: ir.Operation) -> bool:
-    if op.name == "gml_st.tile":
-        return _is_root(TileView.of(op).superset)
-    return op.name == "gml_st.point" and _is_root(PointView.of(op).superset)
-
-
-def _is_root(value: ir.Value) -> bool:
-    """Return whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
-    op = producer(value)
-    return is_container(value.type) or (op is not None and op.name == "gml_st.space")
+    """Return whether the superset of a tile or point is a tensor, a memref, a `gml_st.space`."""
+    superset = operand_of(op, 0)
+    maker = producer(superset)
+    is_root = is_container(superset.type) or (maker is not None and maker.name == "gml_st.space")
+    return is_root and op.name in ("gml_st.tile", "gml_st.point")
 
 
 def _set_at_root(
@@ -96,10 +83,6 @@ def _set_at_root(
     """Return a set as one op on its root, at the insertion point; None where types would not agree.
 
     Where no value stands for the root, as after `gml_st.drop_dims`, it becomes a `gml_st.space`.
-
-    Args:
-        subset: the part that the set names.
-        read: the reader of its numbers.
     """
     root = root_of(set_)
     if root is None:
@@ -118,20 +101,9 @@ def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:
     op = producer(set_)
     if op is None:
         raise ArgumentError(f"a set is {called(set_)}", expected="the result of an op of gml_st")
-    match op.name:
-        case "gml_st.drop_dims":
-            drop = DropDimsView.of(op)
-            sizes = _root_sizes(drop.set, read)
-            return [sizes[dim] for dim in drop.remaining_dims]
-        case "gml_st.transpose_dims":
-            turned = TransposeDimsView.of(op)
-            sizes = _root_sizes(turned.set, read)
-            return [sizes[dim] for dim in turned.permutation]
-        case "gml_st.tile":
-            return _root_sizes(TileView.of(op).superset, read)
-        case "gml_st.point":
-            return _root_sizes(PointView.of(op).superset, read)
-    return _root_sizes(PairView.of(op).first, read)
+    # The first operand of all of them is the set that they are made of.
+    sizes = _root_sizes(operand_of(op, 0), read)
+    return [sizes[dim] for dim in DimsView.of(op).dims] if op.name in DIMS_OPS else sizes
 
 
 def is_known(subset: Tile | Point) -> bool:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linalg_ext.bindings import arith, ir
-from linalg_ext.dialects.gml_st.ir.op_views import QUERIES, IsEmptyView, QueryView
+from linalg_ext.dialects.gml_st.ir.op_views import QUERIES, QueryView, operand_of
 from linalg_ext.dialects.gml_st.ir.sets import pair_of, subset_of
 from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
@@ -78,7 +78,7 @@ def _contains(op: ir.Operation) -> ir.Value:
 
 
 def _is_empty(op: ir.Operation) -> ir.Value:
-    return Emitter().truth(emptiness(subset_of(IsEmptyView.of(op).set, IndexReader())))
+    return Emitter().truth(emptiness(subset_of(operand_of(op, 0), IndexReader())))
 
 
 _ANSWERS: dict[str, Callable[[ir.Operation], ir.Value]] = {

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.dialects import gml_st
-from linalg_ext.dialects.gml_st.ir.op_views import FullView, LoopView
+from linalg_ext.dialects.gml_st.ir.op_views import LoopView, operand_of
 from linalg_ext.dialects.gml_st.ir.sets import subset_of
 from linalg_ext.dialects.gml_st.rules import (
     PARALLEL,
@@ -176,7 +176,7 @@ class _Loop:
             old.replace_all_uses_with(new)
         inner = None if self.cut.points else producer(values[0])
         self.op.erase()
-        return Tiled([_owner(loop.results[0])], inner)
+        return Tiled([ir.OpResult(loop.results[0]).owner.operation], inner)
 
     def _inputs(self) -> list[ir.Value]:
         written = [position for position in self.rule.destinations if position is not None]
@@ -271,13 +271,6 @@ def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], i
         return result
 
     return combine
-
-
-def _owner(value: ir.Value) -> ir.Operation:
-    owner = producer(value)
-    if owner is None:
-        raise TypeError("the result of a loop is an argument")
-    return owner
 
 
 FORMS = ("parallel", "for", "loop")
@@ -486,7 +479,7 @@ def part_of(set_: ir.Value) -> Tile | Point:
     """
     op = producer(set_)
     if op is not None and op.name == "gml_st.full":
-        return full(sizes_of(FullView.of(op).source))
+        return full(sizes_of(operand_of(op, 0)))
     try:
         part = subset_of(set_, as_number)
     except ArgumentError as error:

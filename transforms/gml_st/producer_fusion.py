@@ -144,11 +144,7 @@ class Fusion:
     def _check_cost(
         self, producer: ir.Operation, rule: Rule, reads: list[PartRead], parts: int
     ) -> None:
-        """Check that fusion computes no element of a producer more often than it is worth.
-
-        Raises:
-            Unserved: it would.
-        """
+        """Raise `Unserved` where fusion would compute elements more often than is worth it."""
         view = self._view
         reads_nothing = not any(
             tile is not None

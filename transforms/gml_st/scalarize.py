@@ -25,16 +25,16 @@ from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.operands import producer
-from linalg_ext.transforms.ir_utils.walking import is_unused
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
 from ._nest import move_here
 
 NAME = "linalg-ext-scalarize"
 
-_CONTROL = ("scf.if", "scf.for")
+_OTHERS = ("scf.if", "scf.for", "tensor.insert_slice")
 
 
-@rewrite(NAME, on=lambda name: name.startswith("linalg.") or name in (*_CONTROL, _INSERT))
+@rewrite(NAME, on=lambda name: name.startswith("linalg.") or name in _OTHERS)
 def scalarize(op: ir.OpView, rewriter: Rewriter) -> bool:
     """Have one op work on scalars."""
     whole = op.operation
@@ -51,9 +51,6 @@ def scalarize(op: ir.OpView, rewriter: Rewriter) -> bool:
         return False
     rewriter.replace_op(op, results)
     return True
-
-
-_INSERT = "tensor.insert_slice"
 
 
 def _is_single(type_: ir.Type) -> bool:
@@ -109,23 +106,12 @@ def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
         if element is not None:
             argument.replace_all_uses_with(element)
     move_here(body[:-1])
-    for inner in body[:-1]:
-        _drop_indices(inner, rewriter)
+    for index in [index for inner in body[:-1] for index in operations(inner, {"linalg.index"})]:
+        with ir.InsertionPoint(index):
+            index.results[0].replace_all_uses_with(Emitter().value(0))  # the only index
+        rewriter.erase_op(index)
     results = list(body[-1].operands)
     return [_tensor(value, old.type) for value, old in zip(results, op.results, strict=True)]
-
-
-def _drop_indices(op: ir.Operation, rewriter: Rewriter) -> None:
-    """Replace every `linalg.index` by 0, the only index."""
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "linalg.index":
-            with ir.InsertionPoint(inner):
-                inner.results[0].replace_all_uses_with(Emitter().value(0))
-            rewriter.erase_op(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
 
 
 def _scalar_if(op: ir.Operation) -> list[ir.Value] | None:

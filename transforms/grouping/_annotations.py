@@ -35,11 +35,7 @@ class AttributeText(str):
 
 
 def notes_of(annotations: Mapping[str, Note] | Notes) -> Notes:
-    """Return annotations as texts, in order of names.
-
-    Raises:
-        ArgumentError: one has a name or a value that it cannot have.
-    """
+    """Return annotations as texts, in order of names; see `note_text` for its error."""
     if not isinstance(annotations, Mapping):
         annotations = {name: AttributeText(text) for name, text in annotations}
     return tuple(sorted((name, note_text(name, value)) for name, value in annotations.items()))

@@ -69,7 +69,10 @@ class BestTilings:
         if key not in self._known:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            self._known[key] = self._estimated(state, item, tilings)
+            costs = self._costs(state, item, tilings)
+            best = min(costs, key=costs.__getitem__)
+            best = best if costs[best] <= costs[()] * (1 - _GAIN) else ()
+            self._known[key] = best, costs[best]
         return self._known[key]
 
     def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
@@ -79,18 +82,10 @@ class BestTilings:
         tilings = tuple(_worth_asking(state, item, state.outputs(item)))
         if not tilings:
             return []
-        costs = {t: self._model.what_if(state, item, t).seconds for t in ((), *tilings)}
-        return sorted(costs.items(), key=lambda pair: pair[1])
+        return sorted(self._costs(state, item, tilings).items(), key=lambda pair: pair[1])
 
-    def _estimated(
-        self, state: State, group: int, tilings: Sequence[Tiling]
-    ) -> tuple[Tiling, float]:
-        whole = self._model.what_if(state, group, ()).seconds
-        costs = {tiling: self._model.what_if(state, group, tiling).seconds for tiling in tilings}
-        best = min(costs, key=costs.__getitem__, default=())
-        if not best or costs[best] > whole * (1 - _GAIN):
-            return (), whole
-        return best, costs[best]
+    def _costs(self, state: State, group: int, tilings: Sequence[Tiling]) -> dict[Tiling, float]:
+        return {t: self._model.what_if(state, group, t).seconds for t in ((), *tilings)}
 
 
 def untiled(state: State) -> State:

@@ -146,15 +146,42 @@ class Exploration:
         self._best, self._best_moves = Reached(self.cost, self.path), None
 
     def moves(self, near: Iterable[int] | None = None) -> Iterator[Move]:
-        """Yield moves that may be worth it, of all items or of some with their neighbours.
+        """Yield moves that may be worth it: two groups merged, one cut, an op copied into one.
 
-        They need not be legal: `gain` says.
+        They are of all items or of some with their neighbours, and need not be legal: `gain` says.
+        The state must not change while they are taken.
         """
-        return moves_near(self.state, self.state.children() if near is None else near)
+        state = self.state
+        pairs: set[tuple[int, int]] = set()
+        for item in state.children() if near is None else near:
+            if not state.is_group(item):
+                continue
+            for other in neighbours(state, item):
+                pair = (min(item, other), max(item, other))
+                if pair not in pairs:
+                    pairs.add(pair)
+                    yield Merge(*pair)
+            children = state.children(item)
+            for cut in _cuts(len(children)):
+                yield Split(item, children[cut:])
+            yield from _copies(state, item)
 
     def random_move(self) -> Move | None:
         """A move of any kind, by chance, legal or not; None where there is nothing to move."""
-        return random_move(self.state, self.random)
+        state, rng = self.state, self.random
+        groups = [item for item in state.children() if state.is_group(item)]
+        for group in rng.sample(groups, len(groups)):
+            children = state.children(group)
+            cuts = [rng.randrange(1, len(children))] if len(children) > 1 else []
+            kinds: list[Sequence[Move]] = [
+                [Merge(group, other) for other in neighbours(state, group)],
+                [Split(group, children[cut:]) for cut in cuts],
+                list(_copies(state, group)),
+            ]
+            possible = [kind for kind in kinds if kind]
+            if possible:
+                return rng.choice(rng.choice(possible))
+        return None
 
     def gain(self, move: Move) -> float | None:
         """The seconds that a move would save, negative where it costs some; None: it is not legal.
@@ -335,28 +362,6 @@ _MOST_CUTS = 6
 """The most cuts of a group, and the most neighbours taken from the readers of one value."""
 
 
-def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
-    """Yield moves of outermost groups: merge two, cut one, copy into one.
-
-    Args:
-        state: it is not changed while the moves are taken.
-        items: the groups; other items are passed over.
-    """
-    pairs: set[tuple[int, int]] = set()
-    for item in items:
-        if not state.is_group(item):
-            continue
-        for other in neighbours(state, item):
-            pair = (min(item, other), max(item, other))
-            if pair not in pairs:
-                pairs.add(pair)
-                yield Merge(*pair)
-        children = state.children(item)
-        for cut in _cuts(len(children)):
-            yield Split(item, children[cut:])
-        yield from _copies(state, item)
-
-
 def neighbours(state: State, group: int) -> list[int]:
     """The groups that a group reads or is read by, and the nearest that share an operand."""
     items: dict[int, None] = {}
@@ -374,32 +379,12 @@ def neighbours(state: State, group: int) -> list[int]:
     return [item for item in items if item != group and state.is_group(item)]
 
 
-def random_move(state: State, rng: random.Random) -> Move | None:
-    """Return a move by chance: two groups merged, one cut, an op copied; None if absent."""
-    groups = [item for item in state.children() if state.is_group(item)]
-    for group in rng.sample(groups, len(groups)):
-        kinds: list[Sequence[Move]] = [
-            [Merge(group, other) for other in neighbours(state, group)],
-            _random_cut(state, group, rng),
-            list(_copies(state, group)),
-        ]
-        possible = [kind for kind in kinds if kind]
-        if possible:
-            return rng.choice(rng.choice(possible))
-    return None
-
-
 def _cuts(length: int) -> list[int]:
     """Return the places where a group of `length` items is cut, spread evenly."""
     count = min(_MOST_CUTS, length - 1)
     return sorted(
         {round((number + 1) * length / (count + 1)) for number in range(count)} - {0, length}
     )
-
-
-def _random_cut(state: State, group: int, rng: random.Random) -> list[Move]:
-    children = state.children(group)
-    return [Split(group, children[rng.randrange(1, len(children)) :])] if len(children) > 1 else []
 
 
 def _copies(state: State, group: int) -> Iterator[Move]:

@@ -71,8 +71,7 @@ class Dissolve(Move):
         data, parent = state.data(group), state.parent(group)
         state.check_changeable(parent if self.even_preserved else group)
         before, items = state.children(parent), state.children(group)
-        position = before.index(group)
-        self.arrange(state, parent, [*before[:position], *items, *before[position + 1 :]], items)
+        self.arrange(state, parent, _instead(before, group, items), items)
         state.put_group(group, None)
         orders = ((parent, before), (group, items))
         return Insert(items, tuple(data.texts.items()), data.is_isolated, group, orders=orders)
@@ -479,9 +478,9 @@ def _check_groupable(state: State, item: int) -> None:
             )
 
 
-def _instead(siblings: Sequence[int], item: int, pair: Sequence[int]) -> list[int]:
+def _instead(siblings: Sequence[int], item: int, new: Sequence[int]) -> list[int]:
     position = siblings.index(item)
-    return [*siblings[:position], *pair, *siblings[position + 1 :]]
+    return [*siblings[:position], *new, *siblings[position + 1 :]]
 
 
 def _read_instead(state: State, reader: int, old: int, new: int) -> None:

@@ -24,6 +24,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import GROUPS, PRESERVE, Group, in_preserved_group
+from linalg_ext.structured.operands import ops_where
 from linalg_ext.transforms.ir_utils.walking import ancestor_in, is_unused, producer, replace_op
 
 NAME = "linalg-ext-inline-groups"
@@ -36,15 +37,8 @@ def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Repo
     `keep_preserved` leaves those that say `preserve`, and their ops.
     """
     report = Report(NAME)
-    groups: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in GROUPS:
-            groups.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)  # those inside others first
-    for op in groups:
+    # Those inside others come first.
+    for op in ops_where(module.operation, lambda op: op.name in GROUPS):
         report.matched[op.name] += 1
         if keep_preserved and (PRESERVE in op.attributes or in_preserved_group(op)):
             report.leave(op.name, "the group is marked preserve")

@@ -34,7 +34,13 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import GROUPS, LABEL, PRESERVE, PRESERVED, TILING, UNIT, Group
 from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
-from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
+from linalg_ext.transforms.ir_utils.walking import (
+    enclosing,
+    is_unused,
+    operations,
+    producer,
+    replace_op,
+)
 
 from ._annotations import annotations_text
 from .inline_groups import inline_group, replace_uses
@@ -65,7 +71,8 @@ def outline_groups(module: ir.Operation) -> Report:
         group = Group.of(op)
         report.matched[op.name] += 1
         report.changed[op.name] += 1
-        if _is_nested(op) and not (group.tiling or group.preserve):
+        is_nested = any(enclosing(op, name) for name in GROUPS)
+        if is_nested and not (group.tiling or group.preserve):
             inline_group(op)
             continue
         name = f"{STEM}{number}"
@@ -79,15 +86,6 @@ def outline_groups(module: ir.Operation) -> Report:
             report.leave(chosen.title, obstacle)
         report.decisions.insert(0, chosen)
     return report
-
-
-def _is_nested(op: Any) -> bool:
-    above = op.parent
-    while above is not None:
-        if above.name in GROUPS:
-            return True
-        above = above.operation.parent
-    return False
 
 
 def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any:

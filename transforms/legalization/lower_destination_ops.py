@@ -41,6 +41,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     as_index,
     compare,
+    elementwise,
     empty_like,
     extract_slice,
     inlined,
@@ -347,7 +348,9 @@ def lower_reverse(op: ir.Operation) -> Any:
         demands.equal(size, size_of(view.init, axis))
     demands.emit()
     if all(isinstance(sizes[axis], int) for axis in view.dimensions):
-        dims = [_backwards(axis, sizes[axis], axis in view.dimensions) for axis in range(rank)]
+        dims: list[Any] = [ir.AffineDimExpr.get(axis) for axis in range(rank)]
+        for axis in view.dimensions:
+            dims[axis] = sizes[axis] - 1 - dims[axis]
         map_ = ir.AffineMap.get(rank, 0, dims)
         return parallel_generic([operand], view.init, [map_], lambda arguments: arguments[0])
 
@@ -358,14 +361,6 @@ def lower_reverse(op: ir.Operation) -> Any:
         return tensor.extract(operand, indices)
 
     return parallel_generic([], view.init, [], body)
-
-
-def _backwards(axis: int, size: int, is_backwards: bool) -> Any:
-    position = ir.AffineDimExpr.get(axis)
-    if not is_backwards:
-        return position
-    negative = ir.AffineMulExpr.get(position, ir.AffineConstantExpr.get(-1))
-    return ir.AffineAddExpr.get(negative, ir.AffineConstantExpr.get(size - 1))
 
 
 @lowering_pass("linalg-ext-lower-scatter", "linalg_ext.scatter")
@@ -462,10 +457,8 @@ class _ScatterLowering:
         combiner = self.view.combiner
         if combiner is not None:
             old = extract_slice(target, starts, self.sizes, self.dropped)
-            identity = ir.AffineMap.get_identity(old.type.rank)
-            window = parallel_generic(
-                [window], old, [identity], lambda elements: inlined(combiner, elements)[0]
-            )
+            combined = elementwise([window], [old], lambda *pair: inlined(combiner, pair))
+            window = combined.results[0]
         return insert_slice(window, target, starts, self.sizes)
 
 

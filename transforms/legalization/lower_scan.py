@@ -53,7 +53,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     sizes_of,
     sub,
 )
-from linalg_ext.transforms.ir_utils.walking import lowering_pass
+from linalg_ext.transforms.ir_utils.walking import is_unused, lowering_pass
 
 NAME = "linalg-ext-lower-scan"
 
@@ -76,7 +76,7 @@ def lower_scan(op: Any) -> list[Any]:
     demands.emit()
     if 0 in sizes:
         return [scan.init, scan.initial][: len(op.results)]
-    is_wanted = len(op.results) > 1 and any(True for _ in op.results[1].uses)
+    is_wanted = len(op.results) > 1 and not is_unused(op.results[1])
     kind = _Rows if scan.dimension == len(sizes) - 1 else _Planes
     result, last = kind(scan, sizes).results(is_wanted)
     return [result, last or scan.initial][: len(op.results)]

@@ -113,6 +113,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from linalg_ext.bindings import arith, builtin, ir, scf, tensor
@@ -166,9 +167,13 @@ def _cast(value: Any, type_: Any) -> Any:
     return builtin.unrealized_conversion_cast([type_], [value])
 
 
+def _as_signless(value: Any) -> Any:
+    return _cast(value, _signless(value.type))
+
+
 def _plain(value: Any) -> Any:
     """Return a tensor without sign; the element of one that has no dimensions."""
-    value = _cast(value, _signless(value.type))
+    value = _as_signless(value)
     return value if value.type.rank else tensor.extract(value, [])
 
 
@@ -179,9 +184,9 @@ def _wrapped(value: Any, type_: Any) -> Any:
     return _cast(value, type_)
 
 
-def _plain_types(types: Sequence[Any]) -> list[Any]:
-    """Return the types that `_plain` makes of tensors of these."""
-    signless = [_signless(type_) for type_ in types]
+def _result_types(op: Any) -> list[Any]:
+    """Return the types that `_plain` makes of the results of an op."""
+    signless = [_signless(result.type) for result in op.results]
     return [type_ if type_.rank else type_.element_type for type_ in signless]
 
 
@@ -193,7 +198,7 @@ def _body(block: Any, values: Sequence[Any]) -> list[Any]:
 
 
 def _loop(op: Any) -> list[Any]:
-    types = _plain_types([result.type for result in op.results])
+    types = _result_types(op)
     loop = scf.WhileOp(types, [_plain(value) for value in op.operands])
     condition, step = (region.blocks[0] for region in op.regions)
     before = loop.before.blocks.append(*types)
@@ -216,29 +221,25 @@ def _branches(op: Any, chosen: Any, blocks: Sequence[Any], number: int) -> list[
     if not rest:
         return _body(first, [])
     is_first = arith.cmpi(arith.CmpIPredicate.eq, chosen, arith.constant(chosen.type, number))
-    branch: Any = scf.IfOp(is_first, _result_types(op), has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(_body(first, []))
-    with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp(_branches(op, chosen, rest, number + 1))
-    return list(branch.results)
+    otherwise = partial(_branches, op, chosen, rest, number + 1)
+    return _chosen(op, is_first, partial(_body, first, []), otherwise)
 
 
 def _if(op: Any) -> list[Any]:
-    branch: Any = scf.IfOp(_plain(op.operands[0]), _result_types(op), has_else=True)
-    blocks = (branch.then_block, branch.else_block)
-    for block, region in zip(blocks, op.regions, strict=True):
+    bodies = (partial(_body, region.blocks[0], []) for region in op.regions)
+    return _chosen(op, _plain(op.operands[0]), *bodies)
+
+
+def _chosen(op: Any, condition: Any, *branches: Callable[[], list[Any]]) -> list[Any]:
+    choice: Any = scf.IfOp(condition, _result_types(op), has_else=True)
+    for block, build in zip((choice.then_block, choice.else_block), branches, strict=True):
         with ir.InsertionPoint(block):
-            scf.YieldOp(_body(region.blocks[0], []))
-    return list(branch.results)
+            scf.YieldOp(build())
+    return list(choice.results)
 
 
 def _barrier(op: Any) -> list[Any]:
     return [_plain(value) for value in op.operands]
-
-
-def _result_types(op: Any) -> list[Any]:
-    return _plain_types([result.type for result in op.results])
 
 
 def _sorted(op: Any) -> list[Any]:
@@ -249,7 +250,7 @@ def _sorted(op: Any) -> list[Any]:
         return precedes
 
     return sort(
-        *(_cast(value, _signless(value.type)) for value in op.operands),
+        *map(_as_signless, op.operands),
         dimension=ir.IntegerAttr(op.attributes["dimension"]).value,
         comparator=comparator,
         is_stable=ir.BoolAttr(op.attributes["is_stable"]).value,
@@ -278,11 +279,10 @@ class _Dimensions:
 def _scatter(op: Any) -> list[Any]:
     count = len(op.results)
     inputs, updates = (
-        [_cast(value, _signless(value.type)) for value in values]
+        [_as_signless(value) for value in values]
         for values in (op.operands[:count], op.operands[count + 1 :])
     )
-    unsigned = _is_unsigned(op.operands[count].type)
-    indices = _cast(op.operands[count], _signless(op.operands[count].type))
+    indices = op.operands[count]
     dims = _Dimensions.of(op.attributes["scatter_dimension_numbers"])
     combiner = op.regions[0].blocks[0]
     rank, windows = updates[0].type.rank, dims.update_window_dims
@@ -291,7 +291,7 @@ def _scatter(op: Any) -> list[Any]:
     scattered = [dim for dim in range(rank) if dim not in windows]
 
     def window(scatter_indices: list[Any], carried: list[Any]) -> list[Any]:
-        starts = _starts(indices, scatter_indices, dims, inputs[0].type.rank, unsigned)
+        starts = _starts(indices, scatter_indices, dims, inputs[0].type.rank)
         sizes = [
             size_of(updates[0], windows[in_window.index(dim)]) if dim in in_window else 1
             for dim in range(inputs[0].type.rank)
@@ -317,22 +317,14 @@ def _scatter(op: Any) -> list[Any]:
     return nest_over([size_of(updates[0], dim) for dim in scattered], inputs, window)
 
 
-def _starts(
-    indices: Any, scatter_indices: list[Any], dims: _Dimensions, rank: int, unsigned: bool
-) -> list[Any]:
+def _starts(indices: Any, scatter_indices: list[Any], dims: _Dimensions, rank: int) -> list[Any]:
     (vector_dim,) = dims.index_vector_dim
     starts: list[Any] = [0] * rank
     for number, dim in enumerate(dims.scatter_dims_to_operand_dims):
         positions = list(scatter_indices)
         if vector_dim < indices.type.rank:
             positions.insert(vector_dim, index(number))
-        start = tensor.extract(indices, positions)
-        is_wide = isinstance(start.type, ir.IndexType)
-        starts[dim] = (
-            arith.index_castui(ir.IndexType.get(), start)
-            if unsigned and not is_wide
-            else as_index(start)
-        )
+        starts[dim] = _index_at(indices, positions)
     pairs = zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True)
     for dim, of_indices in pairs:
         starts[dim] = scatter_indices[of_indices - (of_indices > vector_dim)]
@@ -351,8 +343,7 @@ def _is_inside(starts: list[Any], sizes: list[Any], whole: Any) -> Any:
 
 
 def _reversed(op: Any) -> list[Any]:
-    (operand,) = (_cast(value, _signless(value.type)) for value in op.operands)
-    return [reverse(operand, dimensions=list(op.attributes["dimensions"]))]
+    return [reverse(_as_signless(op.operands[0]), dimensions=list(op.attributes["dimensions"]))]
 
 
 def _broadcast(op: Any) -> list[Any]:
@@ -363,7 +354,7 @@ def _broadcast(op: Any) -> list[Any]:
     )
     sizes: list[Any] = []
     for axis in range(type_.rank):
-        size = _size(shape, axis)
+        size = _index_at(shape, [index(axis)])
         if type_.is_dynamic_dim(axis):
             sizes.append(size)
         else:
@@ -372,7 +363,7 @@ def _broadcast(op: Any) -> list[Any]:
     demands.emit()
     return [
         dynamic_broadcast_in_dim(
-            _cast(operand, _signless(operand.type)),
+            _as_signless(operand),
             tensor.EmptyOp(sizes, type_.element_type).result,
             **{
                 name: list(op.attributes[attribute])
@@ -391,13 +382,12 @@ _ATTRIBUTES = {
 """The attributes of StableHLO's op, by the name of our op's argument."""
 
 
-def _size(shape: Any, axis: int) -> Any:
-    """Return a size of a tensor of sizes, of any integer type, as an index."""
-    element = tensor.extract(_cast(shape, _signless(shape.type)), [index(axis)])
-    if isinstance(element.type, ir.IndexType):
-        return element
-    convert = arith.index_castui if _is_unsigned(shape.type) else arith.index_cast
-    return convert(ir.IndexType.get(), element)
+def _index_at(values: Any, positions: Sequence[Any]) -> Any:
+    """Return an element of a tensor, of any integer type, as an index."""
+    element = tensor.extract(_as_signless(values), positions)
+    if _is_unsigned(values.type):
+        return arith.index_castui(ir.IndexType.get(), element)
+    return as_index(element)
 
 
 _LOWERINGS: Mapping[str, Callable[[Any], Sequence[Any]]] = {

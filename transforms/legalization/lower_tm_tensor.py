@@ -41,6 +41,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
 )
 from linalg_ext.transforms.ir_utils.walking import (
     builds_of,
+    is_unused,
     lowering_pass,
     operations,
     replace_each,
@@ -110,7 +111,7 @@ def lower_exported_scan(op: Any) -> list[Any]:
         inclusive=is_inclusive,
         outs=output,
     )[0]
-    if not any(True for _ in op.results[1].uses):
+    if is_unused(op.results[1]):
         return [result, accumulator]
     return [result, _plane(result, axis, sizes)]
 

@@ -27,7 +27,7 @@ from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.sizes import SizeEmitter
 from linalg_ext.structured.views import ViewReader, step_of, subview
-from linalg_ext.transforms.ir_utils.walking import at_op, operations
+from linalg_ext.transforms.ir_utils.walking import at_op, is_unused, operations
 
 NAME = "linalg-ext-lower-views"
 
@@ -58,7 +58,7 @@ def lower_views(module: ir.Operation) -> Report:
         op.erase()
     for op in operations(module, [view_ops.RANGE]):
         report.matched[op.name] += 1
-        if not any(True for _ in op.results[0].uses):
+        if is_unused(op.results[0]):
             report.changed[op.name] += 1
             op.erase()
     return report

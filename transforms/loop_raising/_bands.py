@@ -309,11 +309,7 @@ def computed_from(
     *,
     is_end: Callable[[ir.Operation], bool] = lambda _: False,
 ) -> set[ir.Operation]:
-    """Return the ops among some that values are computed from.
-
-    Args:
-        is_end: an op whose operands are not followed.
-    """
+    """Return the ops among some that values are computed from; none behind an `is_end`."""
     ops: set[ir.Operation] = set()
     waiting = list(values)
     while waiting:

@@ -63,13 +63,7 @@ def accumulate_in_memory(module: ir.Operation) -> Report:
 
 
 def accumulate(module: ir.Operation, report: Report, allocate: _Allocator) -> None:
-    """Keep the values that loops carry in memory.
-
-    Args:
-        module: an op.
-        report: of a pass.
-        allocate: allocate an element for a carried value that no op stores.
-    """
+    """Keep the values that loops carry in memory; `allocate` finds it where no op stores them."""
     # From inside outwards: a value that an inner loop hands on, the outer loop hands on, too.
     for loop in reversed(operations(module, [FOR])):
         if len(loop.results):
@@ -230,11 +224,6 @@ def _rewrite(loop: ir.Operation, elements: Sequence[_Element]) -> None:
     with loop.location, ir.InsertionPoint(end):
         for element, value in zip(elements, yielding.operands, strict=True):
             element.write(value)
-    _finish(loop, elements)
-
-
-def _finish(loop: ir.Operation, elements: Sequence[_Element]) -> None:
-    """Replace the results of a loop by the values in memory, and erase the loop."""
     with loop.location, ir.InsertionPoint(loop):
         for element, result in zip(elements, loop.results, strict=True):
             if element.store is not None and element.store.operands[0] == result:

@@ -65,8 +65,9 @@ Raising in Multi-level IR", CGO 2021.
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._bands import FOR
@@ -98,6 +99,4 @@ def raise_all(root: ir.Operation, report: Report) -> None:
 def to_scf(module: ir.Operation) -> None:
     """Make loops of scf of those of affine, if there are any."""
     if operations(module, _AFFINE):
-        manager = passmanager.PassManager("any", module.context)
-        manager.add("lower-affine")
-        manager.run(module)
+        pass_manager("any", module.context, "lower-affine").run(module)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from linalg_ext.bindings import func, ir, linalg, memref, scf, tensor
 from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
@@ -386,8 +387,7 @@ class TensorForm:
             return whole
         type_ = ir.MemRefType(buffer.type)
         part = ir.RankedTensorType.get(type_.shape, type_.element_type)
-        dynamic, static = self._dynamic(view), _static_parts(view)
-        return tensor.ExtractSliceOp(part, whole, *dynamic, *static).result
+        return tensor.ExtractSliceOp(part, whole, *self._geometry(view)).result
 
     def element(self, buffer: ir.Value) -> ir.Value:
         """Return the one element of a buffer of rank 0."""
@@ -449,15 +449,14 @@ class TensorForm:
             return
         whole = self.tensor(view.operands[0])
         if not self._is_all(view, whole):
-            dynamic, static = self._dynamic(view), _static_parts(view)
-            value = tensor.InsertSliceOp(value, whole, *dynamic, *static).result
+            value = tensor.InsertSliceOp(value, whole, *self._geometry(view)).result
         self._hold(view.operands[0], value)
 
-    def _dynamic(self, view: ir.Operation) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
-        """Return the dynamic offsets, sizes and strides."""
-        _, offsets, sizes, strides = segments(view, 4)
-        offsets, sizes, strides = map(self._current_values, (offsets, sizes, strides))
-        return offsets, sizes, strides
+    def _geometry(self, view: ir.Operation) -> tuple[Any, ...]:
+        """Return the dynamic offsets, sizes and strides, then the static ones."""
+        _, *dynamic = segments(view, 4)
+        static = [ir.DenseI64ArrayAttr(view.attributes[name]) for name in _PLACES]
+        return *map(self._current_values, dynamic), *static
 
     def _is_all(self, view: ir.Operation, whole: ir.Value) -> bool:
         """Return whether a view is known by its sizes to be all of a tensor."""
@@ -466,7 +465,7 @@ class TensorForm:
         read = IndexReader()
         offsets, sizes, strides = (
             [read(number) for number in mixed(view, name, name, dynamic)]
-            for name, dynamic in zip(_PLACES, self._dynamic(view), strict=True)
+            for name, dynamic in zip(_PLACES, self._geometry(view)[:3], strict=True)
         )
         lengths = zip(map(by_origin, sizes), map(by_origin, sizes_of(whole)), strict=True)
         return (
@@ -477,14 +476,6 @@ class TensorForm:
 
     def _current_values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         return [self._values.get(value, value) for value in values]
-
-
-def _static_parts(
-    view: ir.Operation,
-) -> tuple[ir.DenseI64ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseI64ArrayAttr]:
-    """Return the static offsets, sizes and strides, with the mark of dynamic ones."""
-    offsets, sizes, strides = (ir.DenseI64ArrayAttr(view.attributes[name]) for name in _PLACES)
-    return offsets, sizes, strides
 
 
 def _empty(buffer: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:

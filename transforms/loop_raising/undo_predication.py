@@ -57,6 +57,7 @@ from linalg_ext.symbolic.integers import Number, ceildiv, is_le, maximum, minimu
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._bands import FOR, along, counts_in_indices, nested
+from .raising import outermost
 
 NAME = "linalg-ext-undo-predication"
 
@@ -71,7 +72,7 @@ def undo_predication(module: ir.Operation, *, most_parts: int = 16) -> Report:
     report = Report(NAME)
     _run(module, ("canonicalize", "cse"))
     report.matched[COMPARISON] += len(operations(module, [COMPARISON]))
-    for loop in [op for op in operations(module, [FOR]) if not _is_inside_loop(op, module)]:
+    for loop in outermost(module):
         _undo(loop, most_parts, report)
     _run(module, _CLEANING)
     return report
@@ -94,19 +95,8 @@ def _undo(loop: ir.Operation, most_parts: int, report: Report) -> None:
             report.changed[COMPARISON] += 1
             waiting = [*split_at(first, split), *waiting]
     for part in parts:
-        inner = [op for op in operations(part, [FOR]) if op != part]
-        for nested_loop in [op for op in inner if not _is_inside_loop(op, part)]:
-            _undo(nested_loop, most_parts, report)
-
-
-def _is_inside_loop(op: ir.Operation, root: ir.Operation) -> bool:
-    """Return whether another `scf.for` below a root is around an op."""
-    around = op.parent
-    while around is not None and around.operation != root:
-        if around.operation.name == FOR:
-            return True
-        around = around.operation.parent
-    return False
+        for inner in outermost(part):
+            _undo(inner, most_parts, report)
 
 
 def _run(module: ir.Operation, passes: tuple[str, ...]) -> None:

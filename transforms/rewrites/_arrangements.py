@@ -119,11 +119,7 @@ def _fill(op: ir.Operation, rank: int) -> View | None:
 
 def _generic(op: ir.Operation, rank: int) -> View | None:
     """Read a generic that yields its one input, and writes every element of its output."""
-    body = op.regions[0].blocks[0]
-    yielded = body.operations[0].operation
-    if len(op.operands) != 2 or yielded.name != "linalg.yield":
-        return None
-    if yielded.operands[0] != body.arguments[0]:
+    if not yields_its_input(op):
         return None
     read, written = indexing_maps(op)
     if not written.is_projected_permutation or len(written.results) != len(written.dims):
@@ -143,6 +139,14 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
         return None  # a copy
     kind = ViewKind.TRANSPOSE if len(used) == len(axes) == rank else ViewKind.BROADCAST
     return View(kind, source, axes, rank)
+
+
+def yields_its_input(generic: ir.Operation) -> bool:
+    """Return whether a generic has one input and one output, and yields the input as it is."""
+    body = generic.regions[0].blocks[0]
+    yielded = body.operations[0].operation
+    is_yield = len(generic.operands) == 2 and yielded.name == "linalg.yield"
+    return is_yield and yielded.operands[0] == body.arguments[0]
 
 
 def _expand(op: ir.Operation, rank: int) -> View | None:
@@ -188,12 +192,7 @@ _READERS = {
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:
-    """Return whether the former elements of an output matter to a structured op.
-
-    Args:
-        op: the op.
-        position: which of its outputs.
-    """
+    """Return whether the former elements of an output matter to a structured op."""
     if op.name in extension_ops.NAMES:
         return op.name == extension_ops.CONTRACT and extension_ops.OVERWRITE not in op.attributes
     inputs, outputs = split_operands(op)
@@ -211,7 +210,6 @@ def rearranged(
     It is built at the current insertion point.
 
     Args:
-        value: the destination that there is, a tensor.
         axes: which of its axes the new one has, in their order; an axis that is left out has one
             element.
         added: new axes, as their places in the result and their sizes, in order.
@@ -282,10 +280,7 @@ def transposed(
 ) -> ir.Value:
     """Build a `linalg.transpose` into a new tensor: its dimension i is dimension `permutation[i]`.
 
-    Args:
-        value: the tensor that is transposed.
-        permutation: how.
-        like: a tensor of the shape of the result, where its sizes are to be taken from there.
+    The sizes are taken from `like` where it is given, a tensor of the shape of the result.
     """
     sizes = [
         size_of(value, axis) if like is None else size_of(like, position)

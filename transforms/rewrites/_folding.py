@@ -41,15 +41,25 @@ def fold(
     """Fold views of some kinds of an op's inputs, else those of its results, into its maps."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
-    folded = fold_operands(op, kinds, rewriter)
+    folded = _fold_operands(op, kinds, rewriter)
     if folded or not results:
         return folded
     # A reshaped result stays: writing it would need one more loop.
-    written = fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
+    written = _fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
     return folded if written is False else written
 
 
-def fold_operands(
+def fold_with_units(
+    op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter, *, results: bool
+) -> bool | MatchFailure:
+    """Fold views as `fold` does, a batch of one before, and unit dimensions of results after."""
+    if _drop_batch_of_one(op, rewriter):
+        return True
+    folded = fold(op, kinds, rewriter, results=results)
+    return folded or (results and _drop_units_of_results(op, rewriter)) or folded
+
+
+def _fold_operands(
     op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter
 ) -> bool | MatchFailure:
     """Have an op read the sources of its inputs that are views of some kinds."""
@@ -122,10 +132,10 @@ class _Folding:
         is_kept = self.op.name == "linalg.generic" and ViewKind.RESHAPE not in self.kinds
         if is_kept or not isinstance(reading.value.type, ir.RankedTensorType):
             return []
-        return units_read_by_zero(reading.value, reading.indices)
+        return _units_read_by_zero(reading.value, reading.indices)
 
 
-def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
+def _units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
     """Return the axes of one element that are read by the constant 0."""
     return [
         axis
@@ -134,7 +144,7 @@ def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
     ]
 
 
-def fold_results(
+def _fold_results(
     op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter
 ) -> bool | MatchFailure:
     """Have an op write a result as the view that it is used through, and through no other."""
@@ -279,8 +289,8 @@ def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str
 _BATCHED = ("linalg.batch_matmul", "linalg.batch_reduce_matmul")
 
 
-def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
-    """Return a batched matrix product of one matrix each is a matrix product."""
+def _drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """Make a matrix product of a batched one of one matrix each."""
     if op.name not in _BATCHED or len(op.results) == 0:
         return False
     inputs, (output,) = split_operands(op)
@@ -328,14 +338,14 @@ def _without_first(map: AffineMap) -> AffineMap:
     return AffineMap(names, (), tuple(results))
 
 
-def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
+def _drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
     """Have a generic write its results without the unit dimensions that it indexes by 0."""
     if op.name != "linalg.generic" or len(op.results) == 0:
         return False
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)
     units = [
-        units_read_by_zero(value, map.results)
+        _units_read_by_zero(value, map.results)
         for value, map in zip(outputs, maps[len(inputs) :], strict=True)
     ]
     if not any(units):

@@ -65,11 +65,7 @@ class View:
 
 
 class Extents:
-    """The extent of each dimension of an iteration space.
-
-    Args:
-        operands: the operands, each with the indices by which it is read or written.
-    """
+    """The extent of each dimension of an iteration space, by the operands and their indices."""
 
     def __init__(self, operands: Sequence[tuple[ir.Value, Indices]]) -> None:
         self._owners: dict[str, tuple[ir.Value, int]] = {}
@@ -146,18 +142,8 @@ def _axis(index: AffineExpr, size: int | None, extents: Extents) -> Axis:
         if factors[outer] != stride * extents.static[inner]:
             raise Overlapping(f"the windows of the index {index} overlap, or leave gaps")
     dims = tuple(reversed(inner_first))
-    length = _product([extents.static.get(dim) for dim in dims])
-    is_whole = offset == 0 and stride == 1 and size is not None and length == size
-    return Axis(dims, offset, stride, is_whole and len(dims) == 1)
-
-
-def _product(sizes: Sequence[int | None]) -> int | None:
-    result = 1
-    for size in sizes:
-        if size is None:
-            return None
-        result *= size
-    return result
+    is_from_end_to_end = len(dims) == 1 and size is not None and extents.static.get(dims[0]) == size
+    return Axis(dims, offset, stride, is_from_end_to_end and offset == 0 and stride == 1)
 
 
 def viewed(value: ir.Value, view: View, extents: Extents) -> ir.Value:

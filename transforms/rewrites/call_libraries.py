@@ -43,7 +43,7 @@ from linalg_ext.transforms.ir_utils.walking import operations, place, select
 
 from .call_stubs import adopt
 from .library_choice import ASKS, Chosen, asked_names, choose, operand_type
-from .library_functions import LibraryFunctions
+from .library_functions import replace_by_call
 
 NAME = "linalg-ext-call-libraries"
 
@@ -61,7 +61,6 @@ def call_libraries(module: ir.Operation) -> Report:
     """
     report = Report(NAME)
     libraries = in_force()
-    functions = LibraryFunctions(module)
     names = asked_names(module)
     if libraries:
         bind_declarations(module, libraries, report)
@@ -72,7 +71,7 @@ def call_libraries(module: ir.Operation) -> Report:
         choice = choose(op, libraries, names)
         if isinstance(choice, Chosen):
             report.changed[op.name] += 1
-            report.decisions.append(functions.replace(op, choice))
+            report.decisions.append(replace_by_call(module, op, choice))
         elif choice is not None:
             report.leave(op.name, choice)
     return report
@@ -156,8 +155,5 @@ def _define(module: ir.Operation, op: Any, name: str, native: NativeFunction) ->
 
 def _opened(operand: OperandType) -> OperandType:
     """Return the type that upstream's conversion passes: of any strides."""
-    return (
-        operand
-        if operand.shape is None
-        else replace(operand, strides=tuple(False for _ in operand.shape))
-    )
+    shape = operand.shape
+    return operand if shape is None else replace(operand, strides=(False,) * len(shape))

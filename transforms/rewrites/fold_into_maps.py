@@ -24,7 +24,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._arrangements import ViewKind
-from ._folding import drop_batch_of_one, drop_units_of_results, fold
+from ._folding import fold_with_units
 from ._structured import may_take_maps
 
 
@@ -33,10 +33,4 @@ def fold_into_maps(
     op: ir.OpView, rewriter: Rewriter, *, results: bool = True
 ) -> bool | MatchFailure:
     """Fold transposes, broadcasts and dimensions of one element into indexing maps."""
-    operation = op.operation
-    if drop_batch_of_one(operation, rewriter):
-        return True
-    folded = fold(operation, frozenset(ViewKind), rewriter, results=results)
-    if folded or not results:
-        return folded
-    return drop_units_of_results(operation, rewriter) or folded
+    return fold_with_units(op.operation, frozenset(ViewKind), rewriter, results=results)

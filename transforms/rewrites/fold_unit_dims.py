@@ -37,7 +37,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._arrangements import ViewKind
-from ._folding import drop_batch_of_one, drop_units_of_results, fold
+from ._folding import fold_with_units
 from ._structured import may_take_maps
 
 
@@ -46,10 +46,4 @@ def fold_unit_dims(
     op: ir.OpView, rewriter: Rewriter, *, results: bool = True
 ) -> bool | MatchFailure:
     """Fold dimensions of one element of operands, and with `results` of results, out of maps."""
-    operation = op.operation
-    if drop_batch_of_one(operation, rewriter):
-        return True
-    folded = fold(operation, {ViewKind.RESHAPE}, rewriter, results=False)
-    if folded or not results:
-        return folded
-    return drop_units_of_results(operation, rewriter) or folded
+    return fold_with_units(op.operation, {ViewKind.RESHAPE}, rewriter, results=results)

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.extension import forget_memoized_maps
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
 NAME = "linalg-ext-generalize"
 
-_PASS = "linalg-generalize-named-ops"
 _OF_BODIES = frozenset(("linalg.generic", "linalg.index", "linalg.yield"))
 
 
@@ -38,9 +38,7 @@ def generalize(module: ir.Operation) -> Report:
     """Replace every named and category op of linalg by `linalg.generic`."""
     report = Report(NAME)
     report.matched.update(_named(module))
-    manager = passmanager.PassManager("any", module.context)
-    manager.add(_PASS)
-    manager.run(module)
+    pass_manager("any", module.context, "linalg-generalize-named-ops").run(module)
     remaining = _named(module)
     report.changed.update(report.matched - remaining)
     for name in remaining:

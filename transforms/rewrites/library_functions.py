@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from linalg_ext.structured.contraction import fill_number
 from linalg_ext.structured.contraction_form import Contraction
 from linalg_ext.structured.sizes import dim_of, sizes_of, split_sizes
 from linalg_ext.transforms.ir_utils.generics import iterators
-from linalg_ext.transforms.ir_utils.walking import element_type, operations
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_op
 
 from .call_stubs import adopt, stub
 from .library_choice import Chosen, operand_type
@@ -49,46 +50,28 @@ class LibraryCall:
         return rows
 
 
-class LibraryFunctions:
-    """Makes the functions of a module through which its ops call libraries."""
-
-    def __init__(self, module: ir.Operation) -> None:
-        self._module = module
-
-    def replace(self, op: Any, chosen: Chosen) -> LibraryCall:
-        """Replace an op by a call; the op is gone then."""
-        name = op.name
-        operands = list(op.operands)
-        types_of_op = tuple(str(value.type) for value in operands)
-        results = list(op.results)
-        symbol = self._free_symbol()
-        overwrites = (
-            bool(results) and isinstance(chosen.native.function, Gemm) and _unfill(operands)
-        )
-        types = [_buffer_type(v.type, n, chosen) for n, v in enumerate(operands)]
-        body = CallBody(symbol, chosen, types, linalg.get_indexing_maps(op))
-        with op.location:
-            functions = body.module(overwrites=overwrites)
-            adopt(self._module, functions)
-            callee = symbol
-            if results:
-                callee = f"{symbol}.stub"
-                tensors = [value.type for value in operands]
-                functions = stub(symbol, callee, tensors, types, chosen.inputs)
-                adopt(self._module, functions)
-            with ir.InsertionPoint(op):
-                call = func.CallOp([r.type for r in results], callee, operands)
-            for old, new in zip(results, call.operation.results, strict=True):
-                old.replace_all_uses_with(new)
-        op.erase()
-        return LibraryCall(symbol, name, chosen, types_of_op, tuple(body.copied))
-
-    def _free_symbol(self) -> str:
-        table = ir.SymbolTable(self._module)
-        number = 0
-        while f"{PREFIX}{number}" in table:
-            number += 1
-        return f"{PREFIX}{number}"
+def replace_by_call(module: ir.Operation, op: Any, chosen: Chosen) -> LibraryCall:
+    """Replace an op of a module by a call of a function that it gets; the op is gone then."""
+    name = op.name
+    operands = list(op.operands)
+    types_of_op = tuple(str(value.type) for value in operands)
+    table = ir.SymbolTable(module)
+    symbol = next(s for n in itertools.count() if (s := f"{PREFIX}{n}") not in table)
+    overwrites = len(op.results) > 0 and isinstance(chosen.native.function, Gemm)
+    overwrites = overwrites and _unfill(operands)
+    types = [_buffer_type(v.type, n, chosen) for n, v in enumerate(operands)]
+    body = CallBody(symbol, chosen, types, linalg.get_indexing_maps(op))
+    with op.location:
+        adopt(module, body.module(overwrites=overwrites))
+        callee = symbol
+        if len(op.results):
+            callee = f"{symbol}.stub"
+            tensors = [value.type for value in operands]
+            adopt(module, stub(symbol, callee, tensors, types, chosen.inputs))
+        with ir.InsertionPoint(op):
+            call = func.CallOp([result.type for result in op.results], callee, operands)
+    replace_op(op, *call.operation.results)
+    return LibraryCall(symbol, name, chosen, types_of_op, tuple(body.copied))
 
 
 def _unfill(operands: list[Any]) -> bool:

@@ -38,15 +38,10 @@ def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
         if sugar is None:
             return MatchFailure("a map is neither a transpose nor a broadcast")
         if sugar.permutation:
-            attributes[f"permutation_{letter}"] = _integers(sugar.permutation)
+            attributes[f"permutation_{letter}"] = ir.Attribute.parse(str(list(sugar.permutation)))
         if sugar.broadcast:
-            attributes[f"broadcast_{letter}"] = _integers(sugar.broadcast)
+            attributes[f"broadcast_{letter}"] = ir.Attribute.parse(str(list(sugar.broadcast)))
     del operation.attributes[MAPS]
     for name, attribute in attributes.items():
         operation.attributes[name] = attribute
     return True
-
-
-def _integers(values: tuple[int, ...]) -> ir.Attribute:
-    integer = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(integer, value) for value in values])

@@ -59,7 +59,6 @@ from linalg_ext.structured.compute_type import (
     OpInComputeType,
     check_compute_type,
     clear_compute_type,
-    compute_type_of,
     ops_with_compute_type,
 )
 from linalg_ext.transforms.ir_utils.walking import replace_op
@@ -92,7 +91,7 @@ def materialize_compute_type(
         name = str(op.name)
         report.matched[name] += 1
         try:
-            stated = _stated(op)
+            stated = OpInComputeType.of(op)
         except ArgumentError:
             check_compute_type(op)  # raises the error, with its place
             raise
@@ -114,13 +113,6 @@ def materialize_compute_type(
             results = _materialize(stated, per_iteration=per_iteration, saturate=saturate)
         replace_op(op, *results)
     return report
-
-
-def _stated(op: ir.Operation) -> OpInComputeType:
-    element = compute_type_of(op)
-    if element is None:
-        raise ArgumentError(f"{op.name} carries no compute type")
-    return OpInComputeType.of(op, element)
 
 
 def _materialize(stated: OpInComputeType, *, per_iteration: bool, saturate: bool) -> list[ir.Value]:

@@ -74,22 +74,9 @@ def propagate_compute_type(root: ir.Operation) -> Report:
     ops = [op for op in ops_with_compute_type(root) if len(op.results) and _is_readable(op)]
     chain = _Chain(report, {op.results[0]: str(compute_type_of(op)) for op in ops})
     for op in ops:
-        stated = _stated(op)  # again: its output may have been replaced meanwhile
-        if stated is not None:
-            chain.rebuild(stated)
+        chain.rebuild(OpInComputeType.of(op))  # its operands may have been replaced meanwhile
     chain.erase_replaced()
     return report
-
-
-def _stated(op: ir.Operation) -> OpInComputeType | None:
-    """Return an op in its compute type; None without one, or if no definition fits."""
-    element = compute_type_of(op)
-    if element is None:
-        return None
-    try:
-        return OpInComputeType.of(op, element)
-    except RecognitionError:
-        return None
 
 
 def _is_readable(op: ir.Operation) -> bool:

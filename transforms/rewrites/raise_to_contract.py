@@ -41,7 +41,7 @@ from linalg_ext.structured.contraction_form import ContractionForm, Factor, find
 from linalg_ext.structured.destination_ops import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
 from linalg_ext.structured.maps import refusal
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.operands import element_of, producer
 from linalg_ext.structured.outputs import empty_tensor
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
 from linalg_ext.structured.sizes import sizes_of
@@ -356,7 +356,7 @@ def _joined(
         inner.kind.name == contraction.kind.name
         and contraction.distributes
         and cast is not None
-        and _element(inner.destination) == inner.compute == contraction.compute
+        and element_of(inner.destination) == inner.compute == contraction.compute
         and starts_from_nothing(inner)
         and {*inner.output} <= {label for own in inner.labels for label in own}
         and len(contraction.inputs) + len(inner.inputs) - 1 <= MOST_INPUTS
@@ -387,7 +387,7 @@ def _joined_cast(
 
 
 def _are_of(values: Sequence[ir.Value], element: ir.Type) -> bool:
-    return all(_element(value) == element for value in values)
+    return all(element_of(value) == element for value in values)
 
 
 def starts_from_nothing(call: ContractionCall) -> bool:
@@ -395,7 +395,7 @@ def starts_from_nothing(call: ContractionCall) -> bool:
     if call.overwrites:
         return True
     number = fill_number(call.destination)
-    element = by_mlir(str(_element(call.destination)))
+    element = by_mlir(str(element_of(call.destination)))
     if number is None or element is None:
         return False
     try:
@@ -407,8 +407,3 @@ def starts_from_nothing(call: ContractionCall) -> bool:
 
 def _spliced(items: Sequence[T], position: int, new: Sequence[T]) -> tuple[T, ...]:
     return (*items[:position], *new, *items[position + 1 :])
-
-
-def _element(value: ir.Value) -> ir.Type:
-    kind = value.type
-    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind

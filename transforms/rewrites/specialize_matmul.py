@@ -26,16 +26,17 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linalg_ext.bindings import ir, linalg, tensor
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.category_forms import build_matmul, matmul_form
-from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.contraction_form import Contraction, rearranged
 from linalg_ext.structured.extension import carry_over
 from linalg_ext.structured.named_forms import build_named_form, named_forms
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.outputs import all_or_nothing
 from linalg_ext.structured.recognition import RecognizedOp
 
+from ._arrangements import transposed
 from ._structured import put_in_place, read_product
 
 _WITH_MAPS = (
@@ -105,10 +106,6 @@ def _with_transposes(
     order, source, target = min(choices, key=lambda choice: _transposes(*choice[1:]))
     inputs = [recognized.inputs[position] for position in order]
     (output,) = recognized.outputs
-    built: list[ir.Operation] = []
-    lhs = _transposed(inputs[0], source.a, target.a, built)
-    rhs = _transposed(inputs[1], source.b, target.b, built)
-    init = _transposed(output, source.c, target.c, built)
     ordered = replace(
         recognized.definition,
         operands=(
@@ -116,15 +113,22 @@ def _with_transposes(
             *recognized.definition.outputs,
         ),
     )
-    transposed = rearranged(replace(recognized, definition=ordered), target, (lhs, rhs), init)
-    plain = _build_plain(transposed, target)
-    if plain is None:
-        for op in reversed(built):
-            op.erase()
-        return MatchFailure("the product is that of no op without maps")
+    try:
+        with all_or_nothing():
+            lhs = _transposed(inputs[0], source.a, target.a)
+            rhs = _transposed(inputs[1], source.b, target.b)
+            init = _transposed(output, source.c, target.c)
+            product_of = replace(recognized, definition=ordered)
+            plain = _build_plain(rearranged(product_of, target, (lhs, rhs), init), target)
+            if plain is None:
+                raise ArgumentError("the product is that of no op without maps")
+    except ArgumentError as error:
+        return MatchFailure(error.what)
     if source.c == target.c:
         return put_in_place(product, plain, rewriter)
-    back = _transpose(plain.results[0], output, [target.c.index(dim) for dim in source.c])
+    permutation = [target.c.index(dim) for dim in source.c]
+    back = linalg.TransposeOp([output.type], plain.results[0], output, permutation)
+    linalg.fill_builtin_region(back.operation)
     carry_over(product, plain)
     rewriter.replace_op(product, back)
     return True
@@ -153,33 +157,8 @@ def _transposes(source: Contraction, target: Contraction) -> int:
     return (source.a != target.a) + (source.b != target.b) + 2 * (source.c != target.c)
 
 
-def _transposed(
-    value: ir.Value,
-    source: tuple[str, ...],
-    target: tuple[str, ...],
-    built: list[ir.Operation],
-) -> ir.Value:
-    """Transpose a tensor from one order of its dimensions to another; note the ops in `built`."""
+def _transposed(value: ir.Value, source: tuple[str, ...], target: tuple[str, ...]) -> ir.Value:
+    """Transpose a tensor from one order of its dimensions to another."""
     if source == target:
         return value
-    permutation = [source.index(dim) for dim in target]
-    shape = ir.ShapedType(value.type)
-    sizes: list[ir.Value | int] = []
-    for axis in permutation:
-        if shape.is_dynamic_dim(axis):
-            position = integer_constant(ir.IndexType.get(), axis)
-            size = tensor.DimOp(value, position)
-            built += [op for op in (producer(position), producer(size.result)) if op]
-            sizes.append(size.result)
-        else:
-            sizes.append(shape.get_dim_size(axis))
-    init = tensor.EmptyOp(sizes, shape.element_type)
-    transpose = _transpose(value, init.result, permutation)
-    built += [init.operation, transpose]
-    return transpose.results[0]
-
-
-def _transpose(value: ir.Value, init: ir.Value, permutation: list[int]) -> ir.Operation:
-    transpose: ir.Operation = linalg.TransposeOp([init.type], value, init, permutation).operation
-    linalg.fill_builtin_region(transpose)
-    return transpose
+    return transposed(value, [source.index(dim) for dim in target])

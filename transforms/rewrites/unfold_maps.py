@@ -31,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
+from linalg_ext.dialects.gml_st.rules.bodies import reads_positions
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured import extension as extension_ops
@@ -47,7 +48,14 @@ from linalg_ext.structured.named_forms import build_named_form
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineMap
 
-from ._arrangements import broadcast, reads_destination, rearranged, size_of, transposed
+from ._arrangements import (
+    broadcast,
+    reads_destination,
+    rearranged,
+    size_of,
+    transposed,
+    yields_its_input,
+)
 from ._structured import LIBRARY_CALL, meaning_key
 
 
@@ -150,12 +158,8 @@ def _destination(op: ir.Operation, position: int, order: Sequence[int]) -> ir.Va
 
 
 def _only_moves(op: ir.Operation) -> bool:
-    """Return whether an op is a generic that yields its one input."""
-    if op.name != "linalg.generic" or len(op.operands) != 2 or COMPUTE_TYPE in op.attributes:
-        return False
-    body = op.regions[0].blocks[0]
-    yielded = body.operations[0].operation
-    return yielded.name == "linalg.yield" and yielded.operands[0] == body.arguments[0]
+    is_plain = op.name == "linalg.generic" and COMPUTE_TYPE not in op.attributes
+    return is_plain and yields_its_input(op)
 
 
 def _in_iteration_order(
@@ -238,7 +242,7 @@ def plain_indices(
     own = [map.results for map in maps]
     outputs = own[-max(len(op.results), 1) :]
     if all(_is_plain(indices) and len(indices) == len(dims) for indices in outputs):
-        natural = dims if _reads_positions(op) else outputs[0]
+        natural = dims if reads_positions(op) else outputs[0]
         # A generic has scalars for operands as a matter of course.
         may_be_scalar = op.name == "linalg.generic"
         return [
@@ -278,10 +282,3 @@ def _product(a: Indices, b: Indices, c: Indices, dims: Indices) -> list[Indices]
         (c, (*batch, *rows, *columns, *lone)),
     )
     return [tuple(d for d in order if d in operand) for operand, order in orders]
-
-
-def _reads_positions(op: ir.Operation) -> bool:
-    """Return whether the body reads positions: the order of the iteration space is part of it."""
-    if not len(op.regions):
-        return False
-    return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0])

@@ -34,11 +34,7 @@ def refusal(
 
 
 def structured_loops(op: ir.Operation, step: str) -> Loops:
-    """Return the loops of an op that any step may ask for.
-
-    Raises:
-        ScheduleError: it is not a structured op.
-    """
+    """Return the loops of an op; raise `ScheduleError` for one that is not structured."""
     if op.name not in _SHAPED_AS and not has_maps(op):
         is_elementwise = op.name.startswith(("math.", "arith."))
         raise refusal(
@@ -51,11 +47,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
 
 
 def check_maps(op: ir.Operation, step: str) -> Loops:
-    """Return the loops of an op with indexing maps.
-
-    Raises:
-        ScheduleError: it has none.
-    """
+    """Return the loops of an op; raise `ScheduleError` for one without indexing maps."""
     if not has_maps(op):
         raise refusal(
             op,
@@ -76,11 +68,7 @@ def check_tensors(op: ir.Operation, step: str) -> None:
 
 
 def check_repeatable(op: ir.Operation, step: str, *, by: str = "") -> None:
-    """Check that iterations of an op may be repeated, or added.
-
-    Raises:
-        ScheduleError: its body reaches memory that is not an operand, and a histogram counts twice.
-    """
+    """Raise `ScheduleError` where an iteration that is repeated would write memory once more."""
     if reaches_outside_memory(op):
         raise refusal(
             op,
@@ -110,18 +98,12 @@ def check_sizes(
     whole: bool = False,
     zeros: bool = True,
 ) -> None:
-    """Check sizes for loops, outermost first.
+    """Raise `ScheduleError` where sizes cannot be those of loops, outermost first.
 
     Args:
-        op: whose loops they are.
-        name: of the argument.
         sizes: one for each loop, or for the first ones.
-        loops: the iteration space of the op.
         whole: True where every loop must have one.
         zeros: True where 0, which leaves a loop alone, may be one; not all may be 0.
-
-    Raises:
-        ScheduleError: they cannot be sizes for these loops.
     """
     if len(sizes) > loops.count or (whole and len(sizes) != loops.count):
         raise refusal(
@@ -220,11 +202,7 @@ _MOST_COPIES = 1024
 
 
 def enclosing_loop(op: ir.Operation, step: str, loop: int) -> ir.Operation:
-    """Return the loop around `op`, counted outwards from 0.
-
-    Raises:
-        ScheduleError: there are not that many.
-    """
+    """Return the loop around `op`, counted outwards from 0; raise `ScheduleError` if absent."""
     check_least(op, "loop", loop, 0)
     around = []
     parent = op.parent
@@ -407,9 +385,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
     """Check that upstream takes the right part of each operand for a tile: first place to last.
 
     Args:
-        op: the op that is cut.
-        step: the step that cuts it.
-        sizes: the sizes of the tiles; 0 for a loop that stays whole, `DYNAMIC` where unknown.
+        sizes: those of the tiles; 0 for a loop that stays whole, `DYNAMIC` where unknown.
 
     Raises:
         ScheduleError: an operand is read backwards, or its last place is not the highest, as a

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from linalg_ext.bindings import ir
 from linalg_ext.executable.libraries import in_force
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import enclosing, select
 from linalg_ext.transforms.rewrites.library_choice import Chosen, asked_names, choose
-from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
+from linalg_ext.transforms.rewrites.library_functions import replace_by_call
 
 from ._checks import check_buffers, check_choice, check_maps, refusal
 from ._run_alone import run_alone
@@ -144,17 +142,11 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
             "the step has no library to call",
             hint="take the step inside `with lx.library(...):`",
         )
-    choice = choose(op, libraries, asked_names(_module_of(op)))
+    module = enclosing(op, "builtin.module")
+    choice = choose(op, libraries, asked_names(module))
     if not isinstance(choice, Chosen):
         raise refusal(
             op, f"the libraries have no function for this {op.name}: {choice or 'none fits'}"
         )
-    LibraryFunctions(_module_of(op)).replace(op, choice)
+    replace_by_call(module, op, choice)
     return []
-
-
-def _module_of(op: ir.Operation) -> ir.Operation:
-    parent: Any = op
-    while parent.parent is not None:
-        parent = parent.parent.operation
-    return parent  # type: ignore[no-any-return]

@@ -176,7 +176,7 @@ def _parts(
         )
     remaining = [maps[0].dims.index(dim) for dim in unrolling.kept_dims]
     inner = tuple((sizes or most)[loop] for loop in remaining)
-    _check_points(op, len(unrolling) * math.prod(inner))
+    _check_count(op, "iterations", len(unrolling) * math.prod(inner), _MOST)
     _check_amount(op, remaining, inner, [unrolling.remaining_map(map_) for map_ in maps])
     masked = inner if inner != tuple(loops.ranges[loop] for loop in remaining) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*remaining}))
@@ -184,22 +184,11 @@ def _parts(
     return [(piece.op, _script(piece.op, masked, doubt, depth=piece.depth)) for piece in pieces]
 
 
-def _check_points(op: ir.Operation, count: int) -> None:
-    _check_count(op, "iterations", count, _MOST)
-
-
 def _check_amount(
     op: ir.Operation, numbers: Sequence[int], sizes: Sequence[int], maps: Sequence[AffineMap]
 ) -> None:
-    """Refuse vectors that LLVM would take minutes for.
-
-    Args:
-        op: the op that is vectorized.
-        numbers: those of the loops that vectors are along.
-        sizes: one for each.
-        maps: of all operands, over these loops.
-    """
-    _check_points(op, math.prod(sizes))
+    """Refuse vectors of these sizes, along loops by number, that LLVM would take minutes for."""
+    _check_count(op, "iterations", math.prod(sizes), _MOST)
     for number, size in zip(numbers, sizes, strict=True):
         _check_count(op, f"rounds of loop {number}", size, _MOST_OF_A_LOOP)
     for number, map_ in enumerate(maps):

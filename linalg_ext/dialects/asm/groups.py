@@ -22,6 +22,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
     GenericOp,
     Piece,
     block_head,
+    ending,
     listed,
     number_array,
     rewritten,
@@ -94,8 +95,8 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
             f"a type for each value, {INIT_SLOTS} at most",
         )
     segments = segment_array(OPERAND_SEGMENTS, slots(len(values), INIT_SLOTS))
-    pieces = [f'"linalg_ext.{YIELD}"(', *listed(values), f") {{{segments}}} : ("]
-    return Edit(start, end, [*pieces, *listed(types), ") -> ()"])
+    pieces = [f'"linalg_ext.{YIELD}"(', *listed(values), ")", *ending([segments], types, [])]
+    return Edit(start, end, pieces)
 
 
 def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[Edit]:
@@ -130,15 +131,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         ),
         segment_array(RESULT_SEGMENTS, slots(len(outs.types), INIT_SLOTS)),
     ]
-    tail = [
-        "}) {",
-        *listed([*attributes, *counted]),
-        "} : (",
-        *listed(types),
-        ") -> (",
-        *listed(outs.types),
-        ")",
-    ]
+    tail = ["})", *ending([*attributes, *counted], types, outs.types)]
     yield Edit(closing, results, tail)
 
 

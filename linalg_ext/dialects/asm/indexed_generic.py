@@ -18,7 +18,9 @@ with `operand_segment_sizes` as it was spelled then.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
+from linalg_ext.dialects.gml_st.asm.generic_form import listed
 from linalg_ext.errors import ParseError, counted
 from linalg_ext.notations.mlir_text import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
@@ -49,27 +51,21 @@ def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int,
     head = source.text[start:end]
     count = _iterator_count(source, start, head, end)
     if count is None:
-        count = _leading_indices(source, arguments)
+        types = (argument.text.partition(":")[2].strip() for argument in arguments)
+        count = len([*takewhile(lambda type_: type_ == "index", types)])
     if len(arguments) < count:
         raise ParseError(
             f"the body of {_NAME} has {counted(len(arguments), 'argument')}",
             where=source.place(label.start, label.end),
             expected=f"one for each of {counted(count, 'dimension')}, then one for each operand",
         )
-    pieces: list[Span | str] = ["linalg.generic"]
-    pieces.append(_copied(source, start + len(_NAME), label.end))
-    pieces.append("(")
-    for position, argument in enumerate(arguments[count:]):
-        pieces += [", ", argument] if position else [argument]
-    pieces.append("):")
+    pieces: list[Span | str] = ["linalg.generic", _copied(source, start + len(_NAME), label.end)]
+    pieces += ["(", *listed(arguments[count:]), "):"]
     for position, argument in enumerate(arguments[:count]):
         name = argument.text.partition(":")[0].strip()
         pieces.append(f" {name} = linalg.index {position} : index")
-    if not is_generic_form:
-        pieces.append(_copied(source, after, end))
-        return start, end, pieces
-    pieces += _renewed(source, after, end)
-    return start, end, pieces
+    rest = _renewed(source, after, end) if is_generic_form else [_copied(source, after, end)]
+    return start, end, [*pieces, *rest]
 
 
 def _body(reader: Reader, is_generic_form: bool) -> int:
@@ -119,27 +115,13 @@ def _iterator_count(source: SourceText, start: int, head: str, end: int) -> int 
     They may be in the attributes that an alias names.
     """
     match = _ITERATORS.search(source.text, start, end)
-    if match is None:
-        alias = re.match(r"\s*(#[\w$.-]+)", head[len(_NAME) :])
-        if alias is None:
-            return None
+    if match is None and (alias := re.match(r"\s*(#[\w$.-]+)", head[len(_NAME) :])):
         stated = re.search(rf"^\s*{re.escape(alias[1])}\s*=\s*", source.text, re.MULTILINE)
-        if stated is None:
-            return None
-        match = _ITERATORS.search(source.text, stated.end())
-        if match is None:
-            return None
+        match = stated and _ITERATORS.search(source.text, stated.end())
+    if match is None:
+        return None
     closing = source.text.find("]", match.end())
     return len(_KIND.findall(source.text[match.end() : closing])) or None
-
-
-def _leading_indices(source: SourceText, arguments: list[Span]) -> int:
-    count = 0
-    for argument in arguments:
-        if argument.text.partition(":")[2].strip() != "index":
-            break
-        count += 1
-    return count
 
 
 def _copied(source: SourceText, start: int, end: int) -> Span:

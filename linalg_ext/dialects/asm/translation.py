@@ -17,7 +17,7 @@ from linalg_ext.dialects.asm import groups
 from linalg_ext.dialects.asm.indexed_generic import translate_indexed_generic
 from linalg_ext.dialects.asm.spelled import COMPUTE_TYPE, SpelledOp, parse_op
 from linalg_ext.dialects.gml_st import asm
-from linalg_ext.dialects.gml_st.asm.generic_form import listed
+from linalg_ext.dialects.gml_st.asm.generic_form import Piece, ending, joined, listed
 from linalg_ext.errors import ParseError, counted
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.mlir_text import (
@@ -99,12 +99,10 @@ def translate(
             collector.replace(*translate_indexed_generic(source, start))
         elif op_name not in unknown and _ORDINARY.match(text, start + len(op_name)):
             continue
-        elif op_name not in _WITH_BODY:
-            op = parse_op(source, start, op_name, unknown)
-            if op is not None:
-                collector.op(op)
         elif op_name == "linalg.generic":
             collector.compute_type_of_generic(start + len(op_name))
+        elif (op := parse_op(source, start, op_name, unknown)) is not None:
+            collector.op(op)
     edited = apply_edits(source, [*collector.edits, *edits])
     return Translation(source, edited.text, edited.pieces, tuple(collector.ops))
 
@@ -115,7 +113,7 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
     has_indexed = _INDEXED in text
     has_compute_type = COMPUTE_TYPE in text
     for match in _NAME.finditer(text):
-        start, name = match.span()[0], match[0]
+        start, name = match.start(), match[0]
         before = text[start - 1] if start else "\n"
         if before == '"' and has_indexed and name == _INDEXED and text.startswith('"', match.end()):
             if code.is_code(start - 1):
@@ -123,15 +121,12 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
             continue
         if before in _BEFORE or before.isalnum():
             continue
-        if name.startswith("linalg_ext."):
-            if name not in _CUSTOM:
-                continue
-        elif name == "linalg.generic":
-            if not has_compute_type:
-                continue
-        elif name in _WITH_BODY:
-            continue
-        if code.is_code(start):
+        if name == "linalg.generic":
+            may_be_spelled = has_compute_type
+        else:
+            is_foreign = name.startswith("linalg_ext.") and name not in _CUSTOM
+            may_be_spelled = not is_foreign and name not in _WITH_BODY
+        if may_be_spelled and code.is_code(start):
             yield start, name
 
 
@@ -145,7 +140,7 @@ class _Collector:
         self.end = 0
         """The offset up to which the text was read."""
 
-    def replace(self, start: int, end: int, pieces: list[Span | str]) -> None:
+    def replace(self, start: int, end: int, pieces: list[Piece]) -> None:
         """Put new text, and parts of the old, in the place of a part of the source."""
         self.edits.append(Edit(start, end, pieces))
         self.end = end
@@ -167,8 +162,7 @@ class _Collector:
 
     def compute_type_of_generic(self, start: int) -> None:
         """`compute_type = f32` behind the operands of a `linalg.generic`."""
-        match = _GENERIC_HEAD.search(self._source.text, start)
-        if match is None:
+        if self._source.text.find(COMPUTE_TYPE, start) < 0:
             return
         reader = Reader(self._source, start)
         for token in iter(reader.peek, None):
@@ -195,30 +189,20 @@ class _Collector:
         )
 
 
-_GENERIC_HEAD = re.compile(COMPUTE_TYPE)
-
-
-def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
+def _placeholder(op: SpelledOp, number: int) -> list[Piece]:
     operands = [*op.inputs, *op.outputs]
     present = ["1"] * len(op.inputs) + ["0"] * (MAX_INPUTS - len(op.inputs)) + ["1"]
-    pieces: list[Span | str] = ['"linalg_ext.spelled"(']
-    pieces += listed([operand.name for operand in operands])
+    pieces = ['"linalg_ext.spelled"(', *listed(operand.name for operand in operands)]
     pieces.append(f") {{number = {number} : i64, operandSegmentSizes = array<i32: ")
     pieces.append(", ".join(present) + ">, said = {")
-    clauses: list[Span | str] = []
+    clauses: list[list[Piece]] = []
     for clause in op.clauses:
-        if clauses:
-            clauses.append(", ")
-        clauses.append(f'"{clause.name}"')
+        clauses.append([f'"{clause.name}"'])
         if clause.value is not None:
             is_kind = clause.name == "kind" and not clause.value.text.startswith(("#", '"'))
-            clauses += [" = ", '"', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
-    pieces += [*clauses, "}} : ("]
-    pieces += listed([operand.type for operand in operands])
-    pieces.append(") -> (")
-    pieces += listed(op.results)
-    pieces.append(")")
-    return pieces
+            clauses[-1] += [' = "', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
+    pieces += [*joined(clauses), "}}"]
+    return [*pieces, *ending([], [operand.type for operand in operands], op.results)]
 
 
 def _word(value: Span) -> Span:
@@ -227,7 +211,7 @@ def _word(value: Span) -> Span:
     return Span(inner, value.start + value.text.find(inner), value.end)
 
 
-def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
+def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Piece]:
     """`linalg.broadcast` and `linalg.transpose`, whose results upstream infers."""
     word = "dimensions" if op.name == "linalg.broadcast" else "permutation"
     for result in op.results:
@@ -238,27 +222,26 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
                 where=source.place(result.start, result.end),
                 expected=f"the type of its destination: {', '.join(expected)}",
             )
-    pieces: list[Span | str] = [op.name]
+    pieces: list[Piece] = [op.name]
     for keyword, operands in (("ins", op.inputs), ("outs", op.outputs)):
         pieces += [f" {keyword}(", *listed([operand.name for operand in operands]), " : "]
         pieces += [*listed([operand.type for operand in operands]), ")"]
-    attributes: list[Span | str] = []
+    attributes: list[list[Piece]] = []
     for clause in op.clauses:
         if clause.name == word and clause.value and _INTEGERS.fullmatch(clause.value.text):
             pieces += [f" {word} = ", clause.value]
             continue
         if clause.name == COMPUTE_TYPE and clause.value:
-            entry: list[Span | str] = [f"linalg_ext.{COMPUTE_TYPE} = ", clause.value]
+            attributes.append([f"linalg_ext.{COMPUTE_TYPE} = ", clause.value])
         elif "." in clause.name:
-            entry = [clause.place]
+            attributes.append([clause.place])
         else:
             raise ParseError(
                 f"{op.name} takes no {clause.place.text}",
                 where=source.place(clause.place.start, clause.place.end),
                 expected=f"{word} = [...]",
             )
-        attributes += [", ", *entry] if attributes else entry
-    return [*pieces, " {", *attributes, "}"] if attributes else pieces
+    return [*pieces, " {", *joined(attributes), "}"] if attributes else pieces
 
 
 def _bare(text: str) -> str:

@@ -7,7 +7,7 @@ The op of that name where it takes the operands as they are given; else one that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -328,15 +328,15 @@ class SpelledValues:
         Raises:
             ArgumentError: one is an attribute of another kind.
         """
-        return {name: _meaning(name, entry) for name, entry in self._words(sugar=True)}
+        return {n: _meaning(n, entry) for n, entry in self.entries.items() if SUGAR.fullmatch(n)}
 
     @property
     def attributes(self) -> dict[str, ir.Attribute]:
         """The rest, but for the compute type."""
         return {
             name: entry
-            for name, entry in self._words(sugar=False)
-            if name not in (COMPUTE_TYPE_WORD, COMPUTE_TYPE)
+            for name, entry in self.entries.items()
+            if not SUGAR.fullmatch(name) and name not in (COMPUTE_TYPE_WORD, COMPUTE_TYPE)
         }
 
     @property
@@ -354,11 +354,6 @@ class SpelledValues:
                 return entry
             raise ArgumentError(f"{self.name}: {name} = {entry}", expected="a type, such as f32")
         return None
-
-    def _words(self, *, sugar: bool) -> Iterator[tuple[str, ir.Attribute]]:
-        for name, entry in self.entries.items():
-            if (SUGAR.fullmatch(name) is not None) == sugar:
-                yield name, entry
 
 
 def _meaning(name: str, entry: ir.Attribute) -> object:

@@ -109,10 +109,9 @@ def _spelling(op: ir.Operation) -> Spelling | None:
 def _definition(op: ir.Operation) -> tuple[str, OpDefinition] | None:
     """The name that the text has for an op, and the definition of that name."""
     name = _kind(op) if op.name == _ELEMENTWISE else op.name.removeprefix("linalg.")
-    library_op = getattr(library, name, None) if name in dir(library) else None
-    if not isinstance(library_op, StructuredOp):
+    definition = _in_library(name)
+    if definition is None:
         return None
-    definition = library_op.definition
     operands = (*definition.inputs, *definition.outputs)
     if len(operands) != len(op.operands) or len(definition.outputs) != 1:
         return None
@@ -128,12 +127,16 @@ def _kind(op: ir.Operation) -> str:
     """The named op that applies the function of an elementwise op."""
     kind = str(op.attributes[KIND]).partition("<")[2].removesuffix(">")
     for name in (kind, kind.removesuffix("_signed")):
-        library_op = getattr(library, name, None) if name in dir(library) else None
-        if isinstance(library_op, StructuredOp):
-            value = library_op.definition.assignments[0].value
+        if (definition := _in_library(name)) is not None:
+            value = definition.assignments[0].value
             if isinstance(value, Apply) and value.function.name == kind:
                 return name
     return ""
+
+
+def _in_library(name: str) -> OpDefinition | None:
+    library_op = getattr(library, name) if name in dir(library) else None
+    return library_op.definition if isinstance(library_op, StructuredOp) else None
 
 
 def _sugar(op: ir.Operation, definition: OpDefinition) -> Iterator[str]:

@@ -38,7 +38,6 @@ from linalg_ext.errors import (
     ArgumentError,
     ArgumentTypeError,
     ArityError,
-    LinalgExtError,
     caller_location,
     counted,
 )
@@ -50,7 +49,7 @@ from linalg_ext.structured.mixed import (
     Index,
     mixed_attribute,
 )
-from linalg_ext.structured.operands import as_values
+from linalg_ext.structured.operands import as_values, erased_on_error
 
 Given: TypeAlias = ir.Value | ir.OpView
 """A value, or an op that has one result."""
@@ -92,18 +91,16 @@ def numbers_of(op: str, entries: Sequence[Number]) -> list[Index]:
                 )
             numbers.append(value)
         elif hasattr(entry, "__index__"):
-            numbers.append(_within_64_bits(op, position, int(entry)))
+            if not -(1 << 63) < (number := int(entry)) < 1 << 63:
+                raise ArgumentError(
+                    f"{op}: number {position} is {number}", expected="a number of 64 bits"
+                )
+            numbers.append(number)
         else:
             raise ArgumentTypeError(
                 f"{op}: number {position} is {entry!r}", expected="an int, or an index of MLIR"
             )
     return numbers
-
-
-def _within_64_bits(op: str, position: int, number: int) -> int:
-    if -(1 << 63) < number < 1 << 63:
-        return number
-    raise ArgumentError(f"{op}: number {position} is {number}", expected="a number of 64 bits")
 
 
 def index_values(op: str, numbers: Sequence[Number]) -> list[ir.Value]:
@@ -133,13 +130,8 @@ def checked(op: ir.OpView) -> None:
     Raises:
         ArgumentError: it does; names it.
     """
-    try:
+    with erased_on_error(op.operation, op.operation.name):
         check_op(op.operation)
-    except LinalgExtError as error:
-        name = op.operation.name
-        op.operation.erase()
-        error.what = f"{name}: {error.what}"
-        raise
 
 
 def space(sizes: Sequence[Number]) -> ir.Value:
@@ -366,10 +358,8 @@ def loop(
     attributes = {ITERATOR_TYPES: _texts([PARALLEL] * rank if iterators is None else iterators)}
     if distribution:
         attributes[DISTRIBUTION] = _texts(distribution)
-    inputs, outputs = (
-        _slot_values("loop", ins, INPUT_SLOTS),
-        _slot_values("loop", outs, OUTPUT_SLOTS),
-    )
+    inputs = _slot_values("loop", ins, INPUT_SLOTS)
+    outputs = _slot_values("loop", outs, OUTPUT_SLOTS)
     op = definitions.LoopOp(
         *bounds, **_slots("in", inputs), **_slots("out", outputs), **_result_slots(outputs)
     )
@@ -558,7 +548,7 @@ def _closed(op: ir.OpView, attributes: dict[str, ir.Attribute]) -> tuple[ir.Valu
         op.operation.attributes[name] = attribute
     checked(op)
     last = _last(op)
-    with _refused_with_its_loop(op, last):
+    with erased_on_error(op.operation, last.name):
         check_terminator(last)
     return tuple(op.operation.results)
 
@@ -568,7 +558,7 @@ def _with_results(op: ir.OpView, bounds: Bounds) -> ir.OpView:
     last = _last(op)
     written: Sequence[ir.Value] = ()
     if last.name == "gml_st.set_yield":
-        with _refused_with_its_loop(op, last):
+        with erased_on_error(op.operation, last.name):
             written = YieldView.of(last).destinations
     with ir.InsertionPoint(op), op.operation.location:
         finished = definitions.ParallelOp(*bounds, **_result_slots(written))
@@ -579,17 +569,6 @@ def _with_results(op: ir.OpView, bounds: Bounds) -> ir.OpView:
 
 def _last(loop: ir.OpView) -> ir.Operation:
     return list(loop.operation.regions[0].blocks[0].operations)[-1].operation
-
-
-@contextmanager
-def _refused_with_its_loop(loop: ir.OpView, last: ir.Operation) -> Iterator[None]:
-    """Name the last op of a body in an error about it, and erase the loop."""
-    try:
-        yield
-    except LinalgExtError as error:
-        error.what = f"{last.name}: {error.what}"
-        loop.operation.erase()
-        raise
 
 
 def _bounds(lower: Sequence[Number], upper: Sequence[Number], step: Sequence[Number]) -> Bounds:

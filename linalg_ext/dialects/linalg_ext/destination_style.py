@@ -51,20 +51,18 @@ class ConcatenateOp(_DestinationStyleOp, name="concatenate"):
     result = ext.result(kw_only=True)
 
 
-class ReverseOp(_DestinationStyleOp, name="reverse"):
+class _MovingOp(_DestinationStyleOp):
+    operand: ext.Operand[Any]
+    init: ext.Operand[Any]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class ReverseOp(_MovingOp, name="reverse"):
     """A tensor with some dimensions backwards."""
 
-    operand: ext.Operand[Any]
-    init: ext.Operand[Any]
-    result: ext.Result[Any] = ext.result(kw_only=True)
 
-
-class DynamicBroadcastInDimOp(_DestinationStyleOp, name="dynamic_broadcast_in_dim"):
+class DynamicBroadcastInDimOp(_MovingOp, name="dynamic_broadcast_in_dim"):
     """A tensor repeated along dimensions, which of them the run tells."""
-
-    operand: ext.Operand[Any]
-    init: ext.Operand[Any]
-    result: ext.Result[Any] = ext.result(kw_only=True)
 
 
 def concatenate(
@@ -345,10 +343,7 @@ class SortOp(_DestinationStyleOp, name="sort"):
     }
     vars().update(dict.fromkeys((*_SORTED, *(f"init_{letter}" for letter in _SORTED))))
     vars().update(
-        {
-            f"result_{letter}": ext.result(kw_only=True, default_factory=None)
-            for letter in LETTERS[:MOST_SORTED]
-        }
+        {f"result_{letter}": ext.result(kw_only=True, default_factory=None) for letter in _SORTED}
     )
 
 

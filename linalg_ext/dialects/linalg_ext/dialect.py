@@ -23,14 +23,19 @@ class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminat
 
     def verify_invariants(self) -> bool:
         """Return whether it ends a region of an op of this dialect."""
-        parent = self.operation.parent
-        if parent is not None and parent.name.startswith("linalg_ext."):
-            return True
-        named = "no op" if parent is None else parent.name
-        self.operation.location.emit_error(
-            f"'linalg_ext.yield' op ends a region of {named}; it belongs in one of linalg_ext"
-        )
-        return False
+        return ends_region_of(self, ("linalg_ext.",), "one of linalg_ext")
+
+
+def ends_region_of(op: ir.OpView, prefixes: tuple[str, ...], place: str) -> bool:
+    """Check that a terminator ends a region of an op whose name begins so, or emit the error."""
+    parent = op.operation.parent
+    name = "no op" if parent is None else parent.name
+    if name.startswith(prefixes):
+        return True
+    op.operation.location.emit_error(
+        f"'{op.operation.name}' op ends a region of {name}; it belongs in {place}"
+    )
+    return False
 
 
 def is_verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified, tensors
+from linalg_ext.dialects.linalg_ext.dialect import (
+    LinalgExt,
+    ends_region_of,
+    is_verified,
+    listed,
+    tensors,
+)
 from linalg_ext.errors import ArityError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.extension import SEGMENTS
@@ -75,14 +81,7 @@ class GroupYieldOp(LinalgExt.Operation, name="group_yield", traits=[ir.IsTermina
 
     def verify_invariants(self) -> bool:
         """Return whether it ends a group."""
-        parent = self.operation.parent
-        if parent is not None and parent.name in GROUPS:
-            return True
-        named = "no op" if parent is None else parent.name
-        self.operation.location.emit_error(
-            f"'{GROUP_YIELD}' op ends a region of {named}; it belongs in {' or '.join(GROUPS)}"
-        )
-        return False
+        return ends_region_of(self, GROUPS, " or ".join(GROUPS))
 
 
 def group(
@@ -113,7 +112,7 @@ def group(
         ArgumentError: it breaks a rule; nothing is left behind.
     """
     values = as_values("group", inputs)
-    inits = tensors("group", outs if isinstance(outs, Sequence) else [outs])
+    inits = tensors("group", listed(outs))
     if len(values) > INPUT_SLOTS or len(inits) > INIT_SLOTS:
         raise ArityError(
             f"group of {len(values)} inputs and {len(inits)} destinations",
@@ -131,7 +130,7 @@ def group(
     with erased_on_error(op, "group"):
         with ir.InsertionPoint(block):
             yielded = body(*block.arguments)
-            end_group(as_values("group", yielded if isinstance(yielded, Sequence) else [yielded]))
+            end_group(as_values("group", listed(yielded)))
         check_group(op)
     return list(op.results)
 

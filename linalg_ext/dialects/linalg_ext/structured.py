@@ -45,6 +45,9 @@ class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
 
     __annotations__ = dict.fromkeys(LETTERS, ext.Operand[Any] | None)
     vars().update(dict.fromkeys(LETTERS))
+    __annotations__.update({"init": ext.Operand[Any], "result": ext.Result[Any]})
+    init = ext.operand(kw_only=True)
+    result = ext.result(kw_only=True)
 
     def verify_invariants(self) -> bool:
         """Return whether the op keeps its rules."""
@@ -54,15 +57,9 @@ class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
 class ContractOp(_StructuredOp, name="contract"):
     """An n-ary contraction in a semiring: `init[...] += a[...] * b[...] * c[...]`."""
 
-    init: ext.Operand[Any] = ext.operand(kw_only=True)
-    result: ext.Result[Any] = ext.result(kw_only=True)
-
 
 class ElementwiseOp(_StructuredOp, name="elementwise"):
     """A function at every element, its inputs cast to the type of the result."""
-
-    init: ext.Operand[Any] = ext.operand(kw_only=True)
-    result: ext.Result[Any] = ext.result(kw_only=True)
 
 
 class SpelledOp(LinalgExt.Operation, name="spelled"):

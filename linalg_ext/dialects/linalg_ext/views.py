@@ -62,20 +62,18 @@ class TileOp(_ViewOp, name="tile"):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
-class IntersectionOp(_ViewOp, name="intersection"):
+class _BoxOp(_ViewOp):
+    first: ext.Operand[Any]
+    second: ext.Operand[Any]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class IntersectionOp(_BoxOp, name="intersection"):
     """The elements of both of two views."""
 
-    first: ext.Operand[Any]
-    second: ext.Operand[Any]
-    result: ext.Result[Any] = ext.result(kw_only=True)
 
-
-class ConvexUnionOp(_ViewOp, name="convex_union"):
+class ConvexUnionOp(_BoxOp, name="convex_union"):
     """The smallest rectangle that holds two views."""
-
-    first: ext.Operand[Any]
-    second: ext.Operand[Any]
-    result: ext.Result[Any] = ext.result(kw_only=True)
 
 
 class DifferenceOp(_ViewOp, name="difference"):

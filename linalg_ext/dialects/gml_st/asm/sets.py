@@ -148,7 +148,7 @@ def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
 def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
     """Read an op in its form; the offset behind it."""
     head, _, tail = FORMS[op.name].partition(" : ")
-    if op.name == "materialize" and not _names_source(reading, reader):
+    if op.name == "materialize" and Reader(reading.source, reader.peek().end).peek().text != "[":
         head, tail = "$set", "$set to $result"
     operands: dict[str, Span] = {}
     lists: dict[str, Mixed] = {}
@@ -292,11 +292,6 @@ def _shape(reading: Reading, op: Op, of: TypeText) -> Shaped:
             f"{op.written} of {reading.shown(of)}", op.place, "a ranked tensor, a memref or a set"
         )
     return shape
-
-
-def _names_source(reading: Reading, reader: Reader) -> bool:
-    """Return whether a bracket follows the first value: `%x[%set]`."""
-    return Reader(reading.source, reader.peek().end).peek().text == "["
 
 
 def _source_of(reading: Reading, op: Op, of_set: Span, facts: Facts) -> tuple[Span, TypeText]:

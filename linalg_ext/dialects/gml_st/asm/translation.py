@@ -110,8 +110,7 @@ class _Scanner:
     def _comment(self, match: re.Match[str]) -> int:
         return match.end()
 
-    def _string(self, match: re.Match[str]) -> int:
-        return match.end()
+    _string = _comment
 
     def _generic(self, match: re.Match[str]) -> int:
         """An op in the generic form: MLIR reads it as it is, but for its types."""

@@ -12,10 +12,8 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     PARALLEL,
     QUERIES,
     YIELDS,
-    DropDimsView,
+    DimsView,
     FilterView,
-    FullView,
-    IsEmptyView,
     LoopView,
     MaterializeView,
     PairView,
@@ -23,8 +21,8 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     QueryView,
     SpaceView,
     TileView,
-    TransposeDimsView,
     YieldView,
+    operand_of,
 )
 from linalg_ext.dialects.gml_st.ir.sets import (
     called,
@@ -111,30 +109,21 @@ def _check_space(op: ir.Operation) -> None:
 
 
 def _check_full(op: ir.Operation) -> None:
-    source = _container(FullView.of(op).source)
+    source = _container(operand_of(op, 0))
     _check_result(op, subset_type(container_shape(source)))
 
 
 def _check_tile(op: ir.Operation) -> None:
     tile = TileView.of(op)
     shape = _superset_shape(tile.superset)
-    for label, numbers in (
-        ("offset", tile.offsets),
-        ("size", tile.sizes),
-        ("stride", tile.strides),
-    ):
+    columns = (tile.offsets, tile.sizes, tile.strides)
+    for label, numbers in zip(("offset", "size", "stride"), columns, strict=True):
         _check_count(label, numbers, shape)
         _check_not_negative(label, numbers)
     _check_result(op, subset_type(shape.with_sizes(sizes_in_type(tile.sizes))))
     for dim, whole in enumerate(shape.sizes):
         if whole is not None:
-            _check_within(
-                dim,
-                static(tile.offsets[dim]),
-                static(tile.sizes[dim]),
-                static(tile.strides[dim]),
-                whole,
-            )
+            _check_within(dim, *(static(numbers[dim]) for numbers in columns), whole=whole)
 
 
 def _check_filter(op: ir.Operation) -> None:
@@ -175,8 +164,8 @@ def _check_point(op: ir.Operation) -> None:
 
 
 def _check_drop_dims(op: ir.Operation) -> None:
-    view = DropDimsView.of(op)
-    dims, rank = view.remaining_dims, _rank(view.set)
+    view = DimsView.of(op)
+    dims, rank = view.dims, _rank(view.set)
     for position, dim in enumerate(dims):
         if dim < 0 or (rank is not None and dim >= rank):
             raise ArgumentError(f"remaining_dims[{position}] = {dim} {_outside(rank)}")
@@ -190,8 +179,8 @@ def _check_drop_dims(op: ir.Operation) -> None:
 
 
 def _check_transpose_dims(op: ir.Operation) -> None:
-    view = TransposeDimsView.of(op)
-    permutation, rank = view.permutation, _rank(view.set)
+    view = DimsView.of(op)
+    permutation, rank = view.dims, _rank(view.set)
     if rank is not None and len(permutation) != rank:
         raise ArityError(
             f"expected result rank {rank} to match the permutation size of {len(permutation)}"
@@ -246,7 +235,7 @@ def _check_contains(op: ir.Operation) -> None:
 
 
 def _check_is_empty(op: ir.Operation) -> None:
-    _rank(IsEmptyView.of(op).set)
+    _rank(operand_of(op, 0))
     _check_result(op, ir.IntegerType.get_signless(1))
 
 
@@ -553,8 +542,10 @@ def _check_value(position: int, value: ir.Value, set_: ir.Value, destination: ir
     expected = materialized_type(destination.type, set_)
     if value.type == expected or is_view_of(value.type, expected):
         return
-    if isinstance(expected, ir.MemRefType) and _is_like(value.type, expected):
-        return  # memory that is copied may have any strides
+    # Memory that is copied may have any strides.
+    are_memrefs = isinstance(expected, ir.MemRefType) and isinstance(value.type, ir.MemRefType)
+    if are_memrefs and container_shape(value.type) == container_shape(expected):
+        return
     raise DTypeError(
         f"value {position} is of type {value.type}, and set {position} is of {set_.type}",
         expected=str(expected),
@@ -566,14 +557,6 @@ def _moving_strides(set_: ir.Value) -> list[int | None]:
     sizes = subset_shape(set_.type).sizes
     strides = composed_strides(set_)
     return [stride for stride, size in zip(strides, sizes, strict=True) if size not in (0, 1)]
-
-
-def _is_like(type_: ir.Type, memref: ir.MemRefType) -> bool:
-    return (
-        isinstance(type_, ir.MemRefType)
-        and list(type_.shape) == list(memref.shape)
-        and type_.element_type == memref.element_type
-    )
 
 
 def _check_accumulators(view: YieldView) -> None:

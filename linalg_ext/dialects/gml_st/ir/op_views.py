@@ -39,6 +39,7 @@ from linalg_ext.structured.mixed import (
 NAMESPACE = "gml_st."
 QUERIES = ("gml_st.offset", "gml_st.size", "gml_st.stride")
 COMBINATIONS = ("gml_st.intersection", "gml_st.convex_union", "gml_st.difference")
+DIMS_OPS = ("gml_st.drop_dims", "gml_st.transpose_dims")
 LOOPS = ("gml_st.loop", "gml_st.for", "gml_st.parallel")
 YIELDS = ("gml_st.yield", "gml_st.set_yield")
 
@@ -68,12 +69,6 @@ def operand_of(op: ir.Operation, position: int) -> ir.Value:
             f"the op has {counted(len(operands), 'operand')}", expected=f"{position + 1} or more"
         )
     return operands[position]
-
-
-def _integers(op: ir.Operation, name: str) -> tuple[int, ...]:
-    if name not in op.attributes:
-        raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
-    return integers(op.attributes[name], name)
 
 
 def texts(op: ir.Operation, name: str) -> tuple[str, ...]:
@@ -111,13 +106,6 @@ class SpaceView:
     def of(cls, op: ir.Operation) -> SpaceView:
         """The view of an op."""
         return cls(op, mixed(op, STATIC_SIZES, "size", list(op.operands)))
-
-
-@dataclass(frozen=True)
-class FullView(_OperandsView):
-    """`gml_st.full`: all of a tensor or memref."""
-
-    source: ir.Value
 
 
 @dataclass(frozen=True)
@@ -169,31 +157,23 @@ class PointView:
 
 
 @dataclass(frozen=True)
-class DropDimsView:
-    """`gml_st.drop_dims`: some dimensions of a set, in the space of those alone."""
+class DimsView:
+    """`gml_st.drop_dims` or `transpose_dims`: dimension i of the result is dimension `dims[i]`.
+
+    The set of some dimensions alone is one of a space of its own.
+    """
 
     op: ir.Operation
     set: ir.Value
-    remaining_dims: tuple[int, ...]
+    dims: tuple[int, ...]
 
     @classmethod
-    def of(cls, op: ir.Operation) -> DropDimsView:
+    def of(cls, op: ir.Operation) -> DimsView:
         """The view of an op."""
-        return cls(op, operand_of(op, 0), _integers(op, REMAINING_DIMS))
-
-
-@dataclass(frozen=True)
-class TransposeDimsView:
-    """`gml_st.transpose_dims`: dimension i of the result is dimension `permutation[i]`."""
-
-    op: ir.Operation
-    set: ir.Value
-    permutation: tuple[int, ...]
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> TransposeDimsView:
-        """The view of an op."""
-        return cls(op, operand_of(op, 0), _integers(op, PERMUTATION))
+        name = REMAINING_DIMS if op.name == "gml_st.drop_dims" else PERMUTATION
+        if name not in op.attributes:
+            raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
+        return cls(op, operand_of(op, 0), integers(op.attributes[name], name))
 
 
 @dataclass(frozen=True)
@@ -210,13 +190,6 @@ class PairView(_OperandsView):
 
     first: ir.Value
     second: ir.Value
-
-
-@dataclass(frozen=True)
-class IsEmptyView(_OperandsView):
-    """`gml_st.is_empty`: whether a set has no element."""
-
-    set: ir.Value
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from typing import TypeVar
 
 from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.ir.op_views import (
-    DropDimsView,
+    DIMS_OPS,
+    DimsView,
     FilterView,
-    FullView,
     PairView,
     PointView,
     SpaceView,
     TileView,
-    TransposeDimsView,
     operand_of,
 )
 from linalg_ext.dialects.gml_st.ir.types import is_container, is_element, is_whole, subset_shape
@@ -80,19 +79,13 @@ def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:
     op = producer(set_)
     if op is None:
         return None
-    if op.name == "gml_st.drop_dims":
-        drop = DropDimsView.of(op)
-        return _sizes_of_dims(root_sizes(drop.set), drop.remaining_dims)
-    if op.name == "gml_st.transpose_dims":
-        transposed = TransposeDimsView.of(op)
-        return _sizes_of_dims(root_sizes(transposed.set), transposed.permutation)
+    if op.name in DIMS_OPS:
+        view = DimsView.of(op)
+        sizes = root_sizes(view.set)
+        return None if sizes is None else tuple(sizes[dim] for dim in view.dims)
     if op.name in ("gml_st.tile", "gml_st.point"):
         return root_sizes(op.operands[0])
     return None
-
-
-def _sizes_of_dims(sizes: tuple[Size, ...] | None, dims: Sequence[int]) -> tuple[Size, ...] | None:
-    return None if sizes is None else tuple(sizes[dim] for dim in dims)
 
 
 def rank_of(set_: ir.Value) -> int | None:
@@ -100,16 +93,9 @@ def rank_of(set_: ir.Value) -> int | None:
     if not is_element(set_.type):
         return subset_shape(set_.type).rank
     op = producer(set_)
-    if op is None:
-        return None
-    match op.name:
-        case "gml_st.point":
-            return rank_of(PointView.of(op).superset)
-        case "gml_st.drop_dims":
-            return len(DropDimsView.of(op).remaining_dims)
-        case "gml_st.transpose_dims":
-            return len(TransposeDimsView.of(op).permutation)
-    return None
+    if op is not None and op.name == "gml_st.point":
+        return rank_of(PointView.of(op).superset)
+    return len(DimsView.of(op).dims) if op is not None and op.name in DIMS_OPS else None
 
 
 def is_filter(set_: ir.Value) -> bool:
@@ -213,7 +199,7 @@ def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subse
         case "gml_st.space":
             return full(_numbers(SpaceView.of(op).sizes, number_of))
         case "gml_st.full":
-            return full(_sizes(FullView.of(op).source, number_of))
+            return full(_sizes(operand_of(op, 0), number_of))
         case "gml_st.filter":
             filter_ = FilterView.of(op)
             return Filter(tuple(_sizes(filter_.source, number_of)), filter_.indices)
@@ -227,21 +213,14 @@ def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subse
             return _relative_to_root(
                 Point(_numbers(point.indices, number_of)), point.superset, number_of
             )
-        case "gml_st.drop_dims":
-            drop = DropDimsView.of(op)
-            subset = _rectangle(drop.set, number_of)
-            dims = drop.remaining_dims
+        case "gml_st.drop_dims" | "gml_st.transpose_dims":
+            view = DimsView.of(op)
+            subset = _rectangle(view.set, number_of)
+            rearrange = drop_dims if op.name == "gml_st.drop_dims" else transpose_dims
             # A tile of a tile, a point of a point: types want one call for each.
             if isinstance(subset, Tile):
-                return drop_dims(subset, dims)
-            return drop_dims(subset, dims)
-        case "gml_st.transpose_dims":
-            transposed = TransposeDimsView.of(op)
-            subset = _rectangle(transposed.set, number_of)
-            dims = transposed.permutation
-            if isinstance(subset, Tile):
-                return transpose_dims(subset, dims)
-            return transpose_dims(subset, dims)
+                return rearrange(subset, view.dims)
+            return rearrange(subset, view.dims)
         case "gml_st.intersection":
             return intersection(*pair_of(op, number_of))
         case "gml_st.convex_union":
