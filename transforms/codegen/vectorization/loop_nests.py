@@ -119,7 +119,7 @@ class Nest:
     @property
     def has_functions(self) -> bool:
         """True where the body computes an elementary function."""
-        return any(op.operation.name in EXPANSIONS["f32"] for op in self.body.operations)
+        return any(op.operation.name in EXPANSIONS for op in self.body.operations)
 
     @property
     def reads(self) -> list[Access]:
