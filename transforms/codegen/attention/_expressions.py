@@ -48,14 +48,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Applied:
-    """An op of one result on scalars.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: its operands.
-        type: of the result, as MLIR writes it.
-    """
+    """An op of one result on scalars; its attributes and type are as MLIR writes them."""
 
     name: str
     attributes: str

@@ -52,15 +52,11 @@ class SoftmaxRows:
         changes: ScoreChanges,
         is_long: str | bool,
     ) -> None:
-        """
-        Args:
-            w: the writer of the code.
-            plan: the plan of the attention.
-            scores: a block of scores, row by row.
-            rows: for each row of a span its maximum, its total and its growth; if the keys may
-                be long, the rounding errors of the total, too.
-            changes: the changes of scores.
-            is_long: whether totals are added with compensation, or a condition for it.
+        """Write with the memory of rows of a span, and changes of the scores of a block.
+
+        `rows` are the maxima, the totals, their growth and, if the keys may be long, the rounding
+        errors of the totals; `is_long` says whether totals are added with compensation, or is a
+        condition for it.
         """
         self._w = w
         self._plan = plan
@@ -276,13 +272,7 @@ class SoftmaxRows:
 
 @dataclass(frozen=True)
 class ScoreOperand:
-    """An operand of the changes of scores.
-
-    Attributes:
-        element: its element in the expression.
-        operand: its memory.
-        rows: the rows of the scores with its strides; likewise `keys`.
-    """
+    """An operand of the changes of scores, and the rows and keys of the scores with its strides."""
 
     element: Element
     operand: Strided
@@ -300,17 +290,10 @@ class _Vector:
 
 @dataclass(frozen=True)
 class ScoreChanges:
-    """The writer of an expression of scores.
+    """The writer of an expression of the score and of other operands.
 
-    Attributes:
-        writer: the writer of the code.
-        changed: the expression.
-        score: the score in `changed`.
-        operands: the operands in `changed` besides.
-        rows: the loops over rows, outermost first, and their sizes.
-        keys: the loop over keys.
-        lanes: the lanes of a vector.
-        positions: the positions of loops over batches.
+    The loops over rows come with their sizes, outermost first; `positions` are those of loops over
+    batches.
     """
 
     writer: Writer

@@ -73,14 +73,9 @@ _SCALARIZED = frozenset(
 
 @dataclass(frozen=True)
 class Step:
-    """One op of a payload.
+    """One op of a payload, on scalars; its attributes are as MLIR writes them.
 
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: the numbers of values, or the text of a constant.
-        types: the types of the operands, as scalars.
-        element: the type of the result.
+    Its operands are the numbers of values, or the text of a constant.
     """
 
     name: str

@@ -270,12 +270,7 @@ def _uses_all_once(plan: Plan) -> bool:
 
 
 class _Functions(Functions):
-    """The functions of a module's nests: one for each plan.
-
-    Attributes:
-        machine: the machine.
-        decisions: the plan of each.
-    """
+    """The functions of a module's nests, one for each plan; `decisions` has the plans."""
 
     def __init__(self, module: ir.Operation) -> None:
         super().__init__(module, CONTRACTION)

@@ -164,13 +164,7 @@ def _contract(convolution: TransposedConvolution, rounds: Mapping[str, Any], tot
 
 @dataclass(frozen=True)
 class _Window:
-    """A part of a tensor.
-
-    Attributes:
-        type: of the part.
-        offsets: of its first element; numbers or values.
-        strides: between its elements.
-    """
+    """A part of a tensor, and its type; the offsets are numbers or values."""
 
     type: Any
     offsets: Sequence[Any]

@@ -77,12 +77,7 @@ def tan(floats: Floats, x: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Parts:
-    """An angle x = n pi/2 + r.
-
-    Attributes:
-        quarter: n, as an integer.
-        sine, cosine: of r.
-    """
+    """An angle x = n pi/2 + r: n as an integer, and the sine and cosine of r."""
 
     floats: Floats
     x: Any

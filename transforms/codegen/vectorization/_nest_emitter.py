@@ -443,11 +443,7 @@ def _inner_group(nests: Sequence[Nest], depth: int) -> _Group:
 
 
 class _Run:
-    """Consecutive nests of one loop, by the memory that they touch.
-
-    Attributes:
-        nests: in their order.
-    """
+    """Consecutive nests of one loop, in their order, by the memory that they touch."""
 
     def __init__(self, first: Nest, depth: int) -> None:
         self.nests: list[Nest] = []

@@ -416,11 +416,7 @@ def _rounds(nest: Nest, dims: list[int], among: tuple[int | None, ...] | None = 
 
 
 class Collapser:
-    """Makes the collapsed views, each once.
-
-    Attributes:
-        views: the ops that it made.
-    """
+    """Makes the collapsed views, each once; `views` are the ops that it made."""
 
     def __init__(self, before: Any) -> None:
         """Create a collapser whose views go before an operation."""

@@ -156,11 +156,7 @@ _BEFORE = -1
 
 @dataclass(frozen=True)
 class Sums:
-    """The reduction of each output by itself, by an associative operation.
-
-    Attributes:
-        combiners: the operation of each output.
-    """
+    """The reduction of each output by itself, by an associative operation."""
 
     combiners: tuple[Combiner, ...]
 
@@ -185,13 +181,7 @@ class Sums:
         ]
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """Return the new elements of the outputs.
-
-        Args:
-            old: the elements that they hold.
-            values: the vectors.
-            ivs: where the outer loops stand.
-        """
+        """Return the new elements of the outputs, of the old ones and the vectors."""
         totals = self.narrowed(values, 1)
         return [
             combine(before, vector.extract(value, [], [0]))
