@@ -127,7 +127,7 @@ def modules(example: Example, context: Context) -> list[Module]:
 
 
 def _parsed(around: str, given: str, body: str) -> Module:
-    text = around.replace("{}", _constants(given) + body, 1)
+    text = around.replace("{}", constants(given) + body, 1)
     return Module.parse(text, trusted=True, legalize=False, filename="-")
 
 
@@ -136,7 +136,8 @@ def _plain(module: Module) -> str:
     return normalized(module.clone().ir).replace("accumulator_flags = array<i1: false>, ", "")
 
 
-def _constants(given: str) -> str:
+def constants(given: str) -> str:
+    """The ops of constants that are given as a name, a value and a type a line."""
     return "".join(
         f"%{name} = arith.constant {value}\n"
         for name, _, value in (line.strip().partition(" ") for line in given.strip().splitlines())
@@ -171,7 +172,7 @@ def _around(example: Example, given: str) -> str:
         if name in defined[1]
         and len(re.findall(rf"{re.escape(name)}(?![\w.$-])", example.before)) == 1
     ]
-    frame = _Frame(results, _constants(given))
+    frame = _Frame(results, constants(given))
     for body in (example.after, example.before, example.after):
         frame.fit(body)
     frame.constants = ""

@@ -40,6 +40,12 @@ def kernel(text: str, entry: str | None = None, **options: Any) -> Any:
     return compile(text, entry, trusted=True, **{"checked": False, "opt_level": 0, **options})
 
 
+def entry_of(compiled: Any) -> str:
+    """The entry of a kernel when structured ops have become loops and calls, without the nests."""
+    stage: str = compiled.as_text("loops")
+    return stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0]
+
+
 def elementwise(
     operands: Mapping[str, str], results: Mapping[str, str], body: str, **options: Any
 ) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from guarded_memory import guarded
 from kernels import kernel
 from memrefs import Array, element_of, integers, memref
 
@@ -148,6 +149,34 @@ class Windows:
             combine = {"max": np.maximum, "min": np.minimum, "sum": np.add}[self.body]
             result = combine(result, moved)
         return result
+
+
+def check_guarded(windows: Windows, sizes: Mapping[str, int], places: Mapping[str, int]) -> None:
+    """Compare an op on windows with NumPy, on operands behind which nothing may be touched."""
+    x, k, c = (guarded(integers(*shape)) for shape in windows.shapes(sizes, places))
+    expected = windows.reference(x, k, c)
+    windows.compiled((x, k, c))(x, k, c)
+    np.testing.assert_array_equal(c, expected)
+
+
+def check_apart(
+    windows: Windows,
+    sizes: Mapping[str, int],
+    places: Mapping[str, int],
+    *,
+    known: str = "all",
+) -> None:
+    """Compare an op on windows with NumPy, on parts of arrays the rest of which must stay."""
+    shapes = windows.shapes(sizes, places)
+    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
+    insides = [tuple(slice(1, 1 + size) for size in shape) for shape in shapes]
+    x, k, c = (room[inside] for room, inside in zip(rooms, insides, strict=True))
+    before = rooms[2].copy()
+    expected = windows.reference(x, k, c)
+    windows.compiled((x, k, c), known=known)(x, k, c)
+    np.testing.assert_array_equal(c, expected)
+    c[...] = before[insides[2]]
+    np.testing.assert_array_equal(rooms[2], before)
 
 
 def check(

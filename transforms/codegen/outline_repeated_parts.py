@@ -75,11 +75,7 @@ from linalg_ext.transforms.analysis.buffers import (
     may_write,
     uses_of,
 )
-from linalg_ext.transforms.ir_utils.generics import (
-    input_count,
-    is_contraction,
-    parallel_loops,
-)
+from linalg_ext.transforms.ir_utils.generics import input_count, is_contraction, parallel_loops
 from linalg_ext.transforms.ir_utils.module_functions import (
     APART,
     THREADS,

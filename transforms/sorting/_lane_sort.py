@@ -167,10 +167,7 @@ class LaneSort:
             if self._is_looped:
                 return self._loop(carried, lane)
             positions = [[index(row), lane] for row in range(self._size)]
-            columns = [
-                [read_vector(source, position, self._lanes) for source in inputs]
-                for position in positions
-            ]
+            columns = self._read(inputs, positions)
             for first, second in self._network():
                 columns[first], columns[second] = self._exchange(columns[first], columns[second])
             for position, elements in zip(positions, columns, strict=True):
@@ -200,15 +197,16 @@ class LaneSort:
             ]
             for pair in zip(rows[::2], rows[1::2], strict=True):
                 positions = [[row, lane] for row in pair]
-                columns = [
-                    [read_vector(source, position, self._lanes) for source in carried]
-                    for position in positions
-                ]
-                for position, elements in zip(positions, exchange(*columns), strict=True):
+                columns = exchange(*self._read(carried, positions))
+                for position, elements in zip(positions, columns, strict=True):
                     carried = write_vectors(elements, carried, position)
             return carried
 
         return counted(0, len(rounds), tensors, exchanges)
+
+    def _read(self, tensors: Sequence[Any], positions: Sequence[Any]) -> list[list[Any]]:
+        """Return vectors of each tensor, at each position."""
+        return [[read_vector(source, at, self._lanes) for source in tensors] for at in positions]
 
     def _network(self) -> list[tuple[int, int]]:
         return list((_merges if self._is_total else _neighbours)(self._size))

@@ -42,6 +42,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
 )
 
 from ._lane_sort import is_on_vectors, on_vectors, read_vector, swapped, width_in_vectors
+from ._radix_sort import elements_at
 
 BLOCK = 8
 
@@ -134,7 +135,7 @@ class MergeSort:
         if length < 2:
             return rows
         positions = [index(add(start, offset)) for offset in range(length)]
-        values = [[tensor.extract(row, [position]) for row in rows] for position in positions]
+        values = [elements_at(rows, position) for position in positions]
         for last in range(1, length):
             for second in range(last, 0, -1):
                 pair = slice(second - 1, second + 1)
@@ -151,11 +152,8 @@ class MergeSort:
             def step(number: Any, inner: list[Any]) -> list[Any]:
                 upper = sub(last, number)
                 positions = [sub(upper, 1), upper]
-                pair = [
-                    [tensor.extract(row, [position]) for row in inner] for position in positions
-                ]
-                pair = list(self._exchanged(*pair))
-                for position, elements in zip(positions, pair, strict=True):
+                pair = (elements_at(inner, position) for position in positions)
+                for position, elements in zip(positions, self._exchanged(*pair), strict=True):
                     inner = self._stored(elements, inner, position)
                 return inner
 
@@ -226,14 +224,11 @@ class MergeSort:
             has_right = compare("sle", right, right_end)
             # A run without elements left may be read from anywhere.
             heads = arith.minsi(left, last), arith.minsi(right, last)
-            right_one, left_one = (
-                [tensor.extract(row, [head]) for row in source] for head in reversed(heads)
-            )
+            right_one, left_one = (elements_at(source, head) for head in reversed(heads))
             taken_right = self._comes_before(right_one, left_one)
             is_right = arith.select(has_left, arith.andi(has_right, taken_right), has_right)
             head = arith.select(is_right, right, left)
-            elements = [tensor.extract(row, [head]) for row in source]
-            written = self._stored(elements, written, position)
+            written = self._stored(elements_at(source, head), written, position)
             return [*_advanced(left, right, is_right, 1), *written]
 
         return counted(first, stop, [left, right, *written], remaining)[2:]
@@ -245,27 +240,19 @@ class MergeSort:
 
         Of equal elements the left one comes first.
         """
-        a, b = ([tensor.extract(row, [position]) for row in source] for position in (left, right))
+        a, b = (elements_at(source, position) for position in (left, right))
         is_right_first = self._comes_before(b, a)
-        left_one, right_one = (left, a), (right, b)
-        pair = (left_one, right_one) if is_last else (right_one, left_one)
-        return self._chosen(source, is_right_first, *pair), is_right_first
-
-    def _chosen(
-        self,
-        source: list[Any],
-        condition: Any,
-        first: tuple[Any, list[Any]],
-        second: tuple[Any, list[Any]],
-    ) -> list[Any]:
-        """Choose one of two elements; those that the comparator does not read are read after it."""
-        position = arith.select(condition, first[0], second[0])
-        return [
-            arith.select(condition, first[1][number], second[1][number])
+        sides = (left, a), (right, b)
+        (place, first), (other_place, second) = sides if is_last else sides[::-1]
+        position = arith.select(is_right_first, place, other_place)
+        # Elements that the comparator does not read are read after it.
+        elements = [
+            arith.select(is_right_first, first[number], second[number])
             if is_key
             else tensor.extract(source[number], [position])
             for number, is_key in enumerate(self._is_key)
         ]
+        return elements, is_right_first
 
     def _stored(self, elements: Sequence[Any], rows: Sequence[Any], position: Any) -> list[Any]:
         return [
@@ -427,7 +414,7 @@ class RowSelect:
 
         def append(position: Any, carried: list[Any]) -> list[Any]:
             filled, *buffers = carried
-            elements = [tensor.extract(row, [position]) for row in inputs]
+            elements = elements_at(inputs, position)
             pairs = [element for pair in zip(elements, limits, strict=True) for element in pair]
             (is_before,) = inlined(self._comparator, pairs)
             is_taken = arith.select(is_full, is_before, constant(is_before.type, 1))

@@ -187,7 +187,7 @@ class RadixSort:
         return moved, table
 
     def _word(self, word: _Word, rows: Sequence[Any], position: Any) -> Any:
-        return word.of(self._comparator, [tensor.extract(row, [position]) for row in rows])
+        return word.of(self._comparator, elements_at(rows, position))
 
 
 def _slot(word: _Word, value: Any, digit: Any) -> Any:
@@ -249,6 +249,11 @@ def _words(keys: Sequence[SortKey]) -> list[_Word]:
         else:
             words.append(_Word.of_keys(key))
     return words
+
+
+def elements_at(rows: Sequence[Any], position: Any) -> list[Any]:
+    """Return the element of each row at a position."""
+    return [tensor.extract(row, [position]) for row in rows]
 
 
 def copied(inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:

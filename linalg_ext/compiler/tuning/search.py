@@ -16,7 +16,7 @@ from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
 from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation
 from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
-from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
+from linalg_ext.transforms.codegen.vectorization.vectorize_loops import PlannedLoops
 from linalg_ext.utils.logs import logger
 from linalg_ext.utils.progress import Progress
 

@@ -31,8 +31,9 @@ from ._expressions import (
     Expression,
     Number,
     Position,
+    elements_of,
     is_constant,
-    is_seen_as_bits,
+    is_op,
     number,
     product,
     replaced,
@@ -121,15 +122,26 @@ class _Finder:
         (keys,) = outer.loops
         is_zero, changed = self._softmax(weights, keys)
         score, products = self._scores(changed, keys)
-        query, key, scales = self._factors(products)
+        query, key, scales = self._factors(products, keys)
         scaled: Expression = score
         for scale in scales:
             scaled = Applied("arith.mulf", "", (scaled, scale), self._element_type)
         if scales:
             changed = replaced(changed, score, scaled)
-        return self._classified(
-            query, key, value, score, changed, keys, products.loops, is_zero=is_zero
-        )
+        loops = self._loops(query, key, value, score, keys, products.loops)
+        element = self._element_type
+        if type_of(score) not in ELEMENTS:
+            raise NotAttention("the scores are not f32 or f64")
+        for part in (query, key, value, score):
+            if type_of(part) != element and not (element == WIDE and type_of(part) in NARROW):
+                raise NotAttention("the element types are mixed")
+        check_on_vectors(changed, {*loops.batch, *loops.rows, keys})
+        ops = in_order(self._reader.seen)
+        check_alone(ops, writer(score.value), self._op)
+        return Attention(
+            self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
+            loops,
+        )  # fmt: skip
 
     def _starts_from_zeros(self) -> bool:
         if not len(self._op.results):
@@ -146,7 +158,7 @@ class _Finder:
             before = len(self._reader.seen)
             if self._is_near_exponential(factor, _NEAR):
                 full = self._reader.full(factor)
-                if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
+                if any(is_op(part, "math.exp") for part in walk(full)):
                     weights.append(full)
                     continue
             del self._reader.seen[before:]
@@ -175,18 +187,18 @@ class _Finder:
         """Return whether fully masked rows give zeros, and the operand of the softmax."""
         condition: Expression | None = None
         weights = unrounded(weights)
-        if isinstance(weights, Applied) and weights.name == "arith.select":
+        if is_op(weights, "arith.select"):
             condition, zero, weights = weights.operands
             weights = unrounded(weights)
             if number(widened(zero)) != 0:
                 raise NotAttention(_OTHER_SELECTION)
-        if not isinstance(weights, Applied) or weights.name != "arith.divf":
+        if not is_op(weights, "arith.divf"):
             raise NotAttention("the weights are not divided by their sum")
         exponential, total = weights.operands
-        if not isinstance(exponential, Applied) or exponential.name != "math.exp":
+        if not is_op(exponential, "math.exp"):
             raise NotAttention("the dividend is not an exponential")
         (difference,) = exponential.operands
-        if not isinstance(difference, Applied) or difference.name != "arith.subf":
+        if not is_op(difference, "arith.subf"):
             raise NotAttention("the exponent is not a difference from a maximum")
         changed, maximum = difference.operands
         reason = "the divisor is not the sum of the weights"
@@ -226,7 +238,7 @@ class _Finder:
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
         compared = self._reduced(condition, keys, ("arith.andi",), _OTHER_SELECTION, 1).operand
-        if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
+        if not is_op(compared, "arith.cmpf"):
             raise NotAttention(_OTHER_SELECTION)
         score, limit = compared.operands
         is_equal = compared.attributes == "predicate = 1 : i64"  # oeq
@@ -237,9 +249,8 @@ class _Finder:
     def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
         """Return the sum of products of queries and keys in the operand of the softmax."""
         scores: list[tuple[Element, Reduced]] = []
-        for hashed in dict.fromkeys(map(_Hashed, walk(changed))):
-            element = hashed.expression
-            if not isinstance(element, Element) or keys not in element.at:
+        for element in elements_of(changed):
+            if keys not in element.at:
                 continue
             before = len(self._reader.seen)
             products = self._reader.reduced(element)
@@ -251,7 +262,7 @@ class _Finder:
             raise NotAttention("the scores are not a product of two operands")
         return scores[0]
 
-    def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
+    def _factors(self, products: Reduced, keys: int) -> tuple[Element, Element, list[Expression]]:
         """Return queries, keys, and the constants that multiply them."""
         scales: list[Expression] = []
         elements: list[Element] = []
@@ -260,14 +271,14 @@ class _Finder:
                 elements.append(self._unscaled(factor, scales))
             else:
                 scales.append(factor)
-        query, key = elements
+        query, key = sorted(elements, key=lambda element: keys in element.at)
         return query, key, scales
 
     def _narrow(self, factor: Expression) -> Expression:
         """Return a factor in memory, before it was widened for the product."""
         before = len(self._reader.seen)
         inner = self._reader.behind(factor) if isinstance(factor, Element) else factor
-        if isinstance(inner, Applied) and inner.name == "arith.extf":
+        if inner is not None and is_op(inner, "arith.extf"):
             (narrow,) = inner.operands
             if isinstance(narrow, Element) and type_of(narrow) in NARROW and inner.type == WIDE:
                 return narrow
@@ -287,37 +298,24 @@ class _Finder:
             (element,) = inner
             scales += constants
 
-    def _classified(
-        self,
-        query: Element,
-        key: Element,
-        value: Element,
-        score: Element,
-        changed: Expression,
-        keys: int,
+    def _loops(
+        self, query: Element, key: Element, value: Element, score: Element, keys: int,
         depth: tuple[int, ...],
-        *,
-        is_zero: bool,
-    ) -> Attention:
-        if keys in query.at:
-            query, key = key, query
+    ) -> Loops:  # fmt: skip
         if keys in query.at or keys not in key.at or keys not in value.at:
             raise NotAttention("the queries and keys cannot be distinguished")
         scored = [loop for loop in self._at if loop is not None and loop in score.at]
         columns = [loop for loop in self._at if loop is not None and loop not in score.at]
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
         rows = tuple(loop for loop in scored if loop not in batch)
-        known = {*batch, *rows, keys, *depth}
-        reached = {
-            loop for element in (query, key, score) for loop in element.at if loop is not None
-        }
-        if not reached <= known or not all(loop in query.at for loop in rows):
+        reached = query.loops | key.loops | score.loops
+        if not reached <= {*batch, *rows, keys, *depth} or not set(rows) <= query.loops:
             raise NotAttention("the queries or keys have a dimension of their own")
-        if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
+        if not value.loops <= {*batch, keys, *columns}:
             raise NotAttention("the values have a dimension of their own")
-        if not columns or not all(loop in value.at for loop in columns) or not depth:
+        if not columns or not set(columns) <= value.loops or not depth:
             raise NotAttention("the keys or values have one element each")
-        if not all(loop in query.at and loop in key.at for loop in depth):
+        if not set(depth) <= query.loops & key.loops:
             raise NotAttention("the queries and keys do not share the summed dimensions")
         sizes = self._reader.sizes
         if 0 in sizes.values():
@@ -328,54 +326,27 @@ class _Finder:
         queries = loops.count(rows)
         if queries is not None and queries < _LEAST_ROWS:
             raise NotAttention("the queries are few")
-        element = self._element_type
-        if type_of(score) not in ELEMENTS:
-            raise NotAttention("the scores are not f32 or f64")
-        for part in (query, key, value, score):
-            if type_of(part) != element and not (element == WIDE and type_of(part) in NARROW):
-                raise NotAttention("the element types are mixed")
-        check_on_vectors(changed, {*batch, *rows, keys})
-        ops = in_order(self._reader.seen)
-        check_alone(ops, writer(score.value), self._op)
-        return Attention(
-            self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
-            loops,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Hashed:
-    """An expression as a key of a dict, by equality alone."""
-
-    expression: Expression
-
-    def __hash__(self) -> int:
-        return 0
+        return loops
 
 
 def _as_f32(expression: Expression) -> Expression:
     """Return an expression as f32, whether it was widened to that, or from it to f64."""
     wide = widened(expression)
-    if isinstance(wide, Applied) and wide.name == "arith.extf" and type_of(wide) == "f64":
+    if is_op(wide, "arith.extf") and type_of(wide) == "f64":
         return wide.operands[0]
     return wide
 
 
 def _is_sum_of_products(reduced: Reduced) -> bool:
     factors = product(reduced.operand)
-    elements = [factor for factor in factors if isinstance(factor, Element) or _is_widened(factor)]
-    scales = [factor for factor in factors if factor not in elements]
-    constants = all(map(is_constant, scales))
+    narrow = [factor.operands[0] if is_op(factor, "arith.extf") else factor for factor in factors]
+    scales = [
+        factor
+        for factor, inner in zip(factors, narrow, strict=True)
+        if not isinstance(inner, Element)
+    ]
     is_sum = reduced.function == "arith.addf" and number(reduced.initial) == 0
-    return is_sum and len(elements) == 2 and constants
-
-
-def _is_widened(factor: Expression) -> bool:
-    return (
-        isinstance(factor, Applied)
-        and factor.name == "arith.extf"
-        and isinstance(factor.operands[0], Element)
-    )
+    return is_sum and len(factors) - len(scales) == 2 and all(map(is_constant, scales))
 
 
 _LEAST_ROWS = 4
@@ -388,13 +359,13 @@ class NotAttention(Exception):
 
 def check_on_vectors(changed: Expression, loops: set[int]) -> None:
     for part in walk(changed):
-        if is_seen_as_bits(part):
+        if is_op(part, "arith.bitcast"):
             raise NotAttention("the scores are read as bits")
         if isinstance(part, Applied):
             if not has_vector_form(part.name, part.type):
                 raise NotAttention(f"the scores go through {part.name}")
         elif isinstance(part, Element):
-            if not {loop for loop in part.at if loop is not None} <= loops:
+            if not part.loops <= loops:
                 raise NotAttention("the mask has a dimension of its own")
         elif isinstance(part, Position) and part.loop is not None and part.loop not in loops:
             raise NotAttention("the mask depends on another position")

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from linalg_ext.transforms.codegen.base.blocked_sums import (
-    LONG,
-    write_compensated,
-)
+from linalg_ext.transforms.codegen.base.blocked_sums import LONG, write_compensated
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
 from linalg_ext.transforms.codegen.base.problem import Argument, Dimension, Group, Operand

@@ -32,14 +32,8 @@ from ._expressions import Applied, At, Element, Expression, Number, Position
 
 @dataclass(frozen=True)
 class Reduced:
-    """An element of the result of a reduction.
-
-    Attributes:
-        op: the reduction.
-        function: the op that combines, as `arith.addf`.
-        operand: the value that is combined.
-        initial: the initial value.
-        loops: the loops of the reduction, outermost first.
+    """An element of a reduction's result: a function, as `arith.addf`, combines the operand along
+    loops, outermost first.
     """
 
     op: Any

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from linalg_ext.bindings import ir
 
@@ -25,6 +25,11 @@ class Element:
 
     value: Any
     at: At
+
+    @property
+    def loops(self) -> set[int]:
+        """The loops along its axes."""
+        return {loop for loop in self.at if loop is not None}
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Applied:
-    """An op of one result on scalars.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: its operands.
-        type: of the result, as MLIR writes it.
-    """
+    """An op of one result on scalars; its attributes and type are as MLIR writes them."""
 
     name: str
     attributes: str
@@ -65,11 +63,25 @@ class Applied:
 Expression: TypeAlias = "Element | Number | Position | Applied"
 
 
+def is_op(expression: Expression, name: str) -> TypeGuard[Applied]:
+    """Return whether an expression is an op of a name on others."""
+    return isinstance(expression, Applied) and expression.name == name
+
+
 def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     if isinstance(expression, Applied):
         for operand in expression.operands:
             yield from walk(operand)
+
+
+def elements_of(expression: Expression) -> list[Element]:
+    """Return the elements in an expression, each once."""
+    elements: list[Element] = []
+    for part in walk(expression):
+        if isinstance(part, Element) and part not in elements:
+            elements.append(part)
+    return elements
 
 
 def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
@@ -81,7 +93,7 @@ def replaced(expression: Expression, old: Expression, new: Expression) -> Expres
 
 
 def product(expression: Expression) -> list[Expression]:
-    if isinstance(expression, Applied) and expression.name == "arith.mulf":
+    if is_op(expression, "arith.mulf"):
         return [factor for operand in expression.operands for factor in product(operand)]
     return [expression]
 
@@ -127,14 +139,12 @@ def unrounded(expression: Expression) -> Expression:
 
     The operands of a select are widened each by itself.
     """
-    if not isinstance(expression, Applied) or expression.name != "arith.extf":
+    if not is_op(expression, "arith.extf") or expression.type != WIDE:
         return expression
     (inner,) = expression.operands
-    if not isinstance(inner, Applied) or expression.type != WIDE:
-        return expression
-    if inner.name == "arith.truncf" and type_of(inner.operands[0]) == WIDE:
+    if is_op(inner, "arith.truncf") and type_of(inner.operands[0]) == WIDE:
         return unrounded(inner.operands[0])
-    if inner.name == "arith.select" and inner.type in NARROW:
+    if is_op(inner, "arith.select") and inner.type in NARROW:
         condition, *chosen = inner.operands
         cast = [Applied("arith.extf", "", (operand,), WIDE) for operand in chosen]
         return Applied("arith.select", "", (condition, *cast), WIDE)
@@ -160,17 +170,15 @@ def widened(expression: Expression) -> Expression:
     return Applied(expression.name, expression.attributes, operands, type_)
 
 
-def is_seen_as_bits(expression: Expression) -> bool:
-    """Return whether a narrow float is read as an integer, or the other way."""
-    return isinstance(expression, Applied) and expression.name == "arith.bitcast"
-
-
 def _number(number: Number) -> Number:
     if type_of(number) not in NARROW:
         return number
     value = ir.FloatAttr(ir.Attribute.parse(number.text)).value
     return Number(str(ir.FloatAttr.get(ir.F32Type.get(), value, loc=ir.Location.unknown())))
 
+
+LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
+"""-inf, as MLIR writes it."""
 
 _SMALL = 1 << 40
 """No size of a tensor comes near this, and nothing overflows that is a few of it."""
@@ -206,7 +214,7 @@ class Comparison:
 
 def comparison_of(expression: Expression) -> Comparison | None:
     """Return an expression as a comparison of positions; None if it is not one."""
-    if not isinstance(expression, Applied) or expression.name != "arith.cmpi":
+    if not is_op(expression, "arith.cmpi"):
         return None
     text = expression.attributes.removeprefix("predicate = ").removesuffix(" : i64")
     predicate = _PREDICATES.get(int(text)) if text.isdigit() else None
@@ -235,7 +243,7 @@ def first_seen(changed: Expression, row: int, key: int) -> int | None:
 
 def _needed(changed: Expression) -> list[Comparison]:
     """Return the comparisons all of which must hold for a score other than -inf."""
-    if not isinstance(changed, Applied) or changed.name != "arith.select":
+    if not is_op(changed, "arith.select"):
         return []
     condition, yes, no = changed.operands
     if _is_lowest(no):
@@ -247,7 +255,7 @@ def _needed(changed: Expression) -> list[Comparison]:
 
 
 def _conjuncts(condition: Expression) -> list[Comparison]:
-    if isinstance(condition, Applied) and condition.name == "arith.andi":
+    if is_op(condition, "arith.andi"):
         return [comparison for operand in condition.operands for comparison in _conjuncts(operand)]
     return [*filter(None, [comparison_of(condition)])]
 
@@ -267,9 +275,7 @@ def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) ->
 
 
 def _is_lowest(expression: Expression) -> bool:
-    return isinstance(expression, Number) and expression.text.startswith(
-        ("0xFF800000 ", "0xFFF0000000000000 ")
-    )
+    return isinstance(expression, Number) and expression.text.split()[0] in LOWEST.values()
 
 
 def _linear(expression: Expression) -> dict[int | None, int] | None:

@@ -23,6 +23,7 @@ from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from ._attention_plan import AttentionPlan
 from ._expressions import (
+    LOWEST,
     Applied,
     Comparison,
     Element,
@@ -34,9 +35,6 @@ from ._expressions import (
 
 Combine: TypeAlias = "Callable[[str, str, str], str]"
 """A function that writes the combination of two values of a type."""
-
-_LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
-"""-inf, as MLIR writes it."""
 
 _NEAR_BYTES = 1 << 13
 """Scores that stay in the nearest cache from their maximum to their exponentials."""
@@ -54,15 +52,11 @@ class SoftmaxRows:
         changes: ScoreChanges,
         is_long: str | bool,
     ) -> None:
-        """
-        Args:
-            w: the writer of the code.
-            plan: the plan of the attention.
-            scores: a block of scores, row by row.
-            rows: for each row of a span its maximum, its total and its growth; if the keys may
-                be long, the rounding errors of the total, too.
-            changes: the changes of scores.
-            is_long: whether totals are added with compensation, or a condition for it.
+        """Write with the memory of rows of a span, and changes of the scores of a block.
+
+        `rows` are the maxima, the totals, their growth and, if the keys may be long, the rounding
+        errors of the totals; `is_long` says whether totals are added with compensation, or is a
+        condition for it.
         """
         self._w = w
         self._plan = plan
@@ -111,7 +105,7 @@ class SoftmaxRows:
             with w.loop(0, count) as number:
                 line = w.add(start, number)
                 at = w.add(row, line)
-                changes = self._changes.in_row(w.add(first, at))
+                changes = RowChanges(self._changes, w.add(first, at))
                 self._update_maximum(line, at, key, extent, changes, is_even)
             with w.loop(0, count) as number:
                 line = w.add(start, number)
@@ -177,7 +171,7 @@ class SoftmaxRows:
         return w.broadcast(total, element, self._totals.vector)
 
     def _lowest(self, type_: str) -> str:
-        return self._w.splat(_LOWEST[self._element], type_)
+        return self._w.splat(LOWEST[self._element], type_)
 
     def _larger(self, old: str, new: str, type_: str) -> str:
         """Return the larger of two, or the old one if the new one is NaN: one instruction."""
@@ -278,13 +272,7 @@ class SoftmaxRows:
 
 @dataclass(frozen=True)
 class ScoreOperand:
-    """An operand of the changes of scores.
-
-    Attributes:
-        element: its element in the expression.
-        operand: its memory.
-        rows: the rows of the scores with its strides; likewise `keys`.
-    """
+    """An operand of the changes of scores, and the rows and keys of the scores with its strides."""
 
     element: Element
     operand: Strided
@@ -302,17 +290,10 @@ class _Vector:
 
 @dataclass(frozen=True)
 class ScoreChanges:
-    """The writer of an expression of scores.
+    """The writer of an expression of the score and of other operands.
 
-    Attributes:
-        writer: the writer of the code.
-        changed: the expression.
-        score: the score in `changed`.
-        operands: the operands in `changed` besides.
-        rows: the loops over rows, outermost first, and their sizes.
-        keys: the loop over keys.
-        lanes: the lanes of a vector.
-        positions: the positions of loops over batches.
+    The loops over rows come with their sizes, outermost first; `positions` are those of loops over
+    batches.
     """
 
     writer: Writer
@@ -335,14 +316,12 @@ class ScoreChanges:
         ]
         return replace(self, operands=operands, positions={**self.positions, loop: index})
 
-    def in_row(self, row: Index) -> RowChanges:
-        """Return the changes in a row; values that are constant along it are read here."""
-        return RowChanges(self, row)
-
 
 class RowChanges:
+    """The changes of scores in a row; values that are constant along it are read first."""
+
     def __init__(self, changes: ScoreChanges, row: Index) -> None:
-        self._changes = changes
+        self._changes, self._row = changes, row
         self._w = changes.writer
         self._known: list[tuple[Expression, _Vector]] = []
         self._read_along_keys: list[tuple[ScoreOperand, Index]] = []
@@ -354,7 +333,6 @@ class RowChanges:
                 continue
             scalar = operand.memory.load(self._w.add(operand.base, offset))
             self._known.append((element, self._spread(scalar, operand.memory.element)))
-        self._row = row
 
     def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
         """Emit the changes to a vector of scores, whose first lane is at a key; name the result.
@@ -389,13 +367,15 @@ class RowChanges:
                 operands = [
                     self._write(operand, known, key, limit) for operand in expression.operands
                 ]
-                name, type_ = expression.name, expression.type
-                vectors = [(operand.name, operand.element) for operand in operands]
-                lanes = self._changes.lanes
                 result = write_on_vectors(
-                    self._w, name, expression.attributes, vectors, type_, lanes
+                    self._w,
+                    expression.name,
+                    expression.attributes,
+                    [(operand.name, operand.element) for operand in operands],
+                    expression.type,
+                    self._changes.lanes,
                 )
-                vector = _Vector(result, type_)
+                vector = _Vector(result, expression.type)
         known.append((expression, vector))
         return vector
 

@@ -78,6 +78,7 @@ from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.base.payload import ELEMENTS
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
 from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import ATTENTION, Functions
@@ -86,7 +87,7 @@ from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
 from ._attention import Attention, find_attention
 from ._attention_nest import AttentionCall, AttentionNest
 from ._attention_plan import plan_attention
-from ._expressions import NARROW, WIDE, Applied, Element, Expression, walk
+from ._expressions import NARROW, WIDE, Applied, Element, Expression, elements_of
 from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
@@ -94,9 +95,6 @@ NAME = "linalg-ext-fuse-attention"
 _BETWEEN = TOUCH_NOTHING | {"cf.assert"}
 """Ops that may stand among those of attention, and those of arith and affine on numbers: nothing
 that is read changes by them."""
-
-_VECTORS = frozenset({"f32", "f64", "bf16", "f16", "i1", "i8", "i16", "i32", "i64"})
-"""Element types of masks that are read in vectors."""
 
 
 @module_pass(NAME)
@@ -125,7 +123,8 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     zeros = preceding_zeros(last)
     if not _is_together(attention, zeros):
         return "other ops are between the ops of the attention"
-    score_operands = _score_operands(attention)
+    elements = elements_of(attention.changed)
+    score_operands = [element for element in elements if element != attention.score]
     result = Element(output, attention.result)
     operands = [attention.query, attention.key, attention.value, result, *score_operands]
     written = buffer_of(output)
@@ -178,15 +177,6 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
     )
 
 
-def _score_operands(attention: Attention) -> list[Element]:
-    elements = (part for part in walk(attention.changed) if isinstance(part, Element))
-    operands: list[Element] = []
-    for element in elements:
-        if element not in (attention.score, *operands):
-            operands.append(element)
-    return operands
-
-
 def _numbered(expression: Expression, numbers: dict[int, Element]) -> Expression:
     """Return an expression with numbers in the place of values, for the key of a function."""
     if isinstance(expression, Element):
@@ -202,7 +192,7 @@ def _obstacle(argument: Argument, keys: str) -> str | None:
     strides = dict(zip(argument.dimensions, argument.strides, strict=True))
     if keys in strides and strides[keys] != 1:
         return "the mask is not contiguous along the keys"
-    if keys in strides and argument.element not in _VECTORS:
+    if keys in strides and argument.element not in ELEMENTS:
         return f"the mask is of {argument.element}"
     return None
 

@@ -235,7 +235,11 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
         block: about how many numbers are added up before a block ends.
         with_zeros: whether its sums begin at 0.
     """
-    sums = {number: _partial_sums(op.operands[number]) for number in summed_outputs(op)}
+    outputs = {number: op.operands[number] for number in summed_outputs(op)}
+    sums = {
+        number: PartialSums(output, *buffers_like(output, range(output.type.rank)))
+        for number, output in outputs.items()
+    }
     for partial in sums.values():
         partial.clear_errors()
     written: list[Any] = []
@@ -308,12 +312,14 @@ def _loops_to_cut(op: Any) -> list[int]:
     return sorted(summed_loops(op), key=order)
 
 
-def _partial_sums(total: Any) -> PartialSums:
+def buffers_like(total: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+    """Allocate two buffers with some axes of another: for the sums of a block, and the errors."""
     type_ = total.type
-    part = ir.MemRefType.get(type_.shape, type_.element_type, None, type_.memory_space)
-    sizes = [dim(total, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
-    buffers = [memref.alloc(part, sizes, [], alignment=64) for _ in range(2)]
-    return PartialSums(total, *buffers)
+    shape = [type_.shape[axis] for axis in axes]
+    part = ir.MemRefType.get(shape, type_.element_type, None, type_.memory_space)
+    sizes = [dim(total, axis) for axis in axes if type_.is_dynamic_dim(axis)]
+    parts, errors = (memref.alloc(part, sizes, [], alignment=64) for _ in range(2))
+    return parts, errors
 
 
 def _slice(op: Any, blocks: _Blocks, outputs: Mapping[int, Any]) -> Any:

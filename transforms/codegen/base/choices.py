@@ -72,15 +72,13 @@ class Choices:
     streams: bool | None = None
 
 
-_in_force: ContextVar[Choices | None] = ContextVar("linalg_ext.choices", default=None)
-
-
 _NONE = Choices()
+_in_force: ContextVar[Choices] = ContextVar("linalg_ext.choices", default=_NONE)
 
 
 def choices() -> Choices:
     """Return the choices in force."""
-    return _in_force.get() or _NONE
+    return _in_force.get()
 
 
 @contextmanager

@@ -33,14 +33,7 @@ _MOST_PIECES = 3
 
 @dataclass(frozen=True)
 class EpilogueMatch:
-    """An epilogue in IR.
-
-    Attributes:
-        epilogue: its computation.
-        op: its op.
-        destination: the buffer of its result.
-        values: its other operands, and the scalars.
-    """
+    """An epilogue in IR: its op, the buffer of its result, its other operands and the scalars."""
 
     epilogue: Elementwise
     op: Any

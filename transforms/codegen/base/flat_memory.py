@@ -19,15 +19,7 @@ Piece: TypeAlias = "tuple[Index, str | None]"
 
 @dataclass(frozen=True)
 class Memory:
-    """A memref of rank 1 with unit stride.
-
-    Attributes:
-        writer: the writer of accesses.
-        name: of the memref.
-        type: of the memref.
-        element: the type of an element.
-        lanes: the number of elements of a vector.
-    """
+    """A memref of rank 1 with unit stride, and the number of elements of a vector of it."""
 
     writer: Writer
     name: str

@@ -17,12 +17,9 @@ FACTORS = "linalg_ext.factors"
 
 
 def change_parameters(name: str, module: Any, change: Callable[[Any, int], str | None]) -> Report:
-    """Change the arguments of functions that are marked as parameters.
+    """Change the arguments of functions that are marked as parameters, as the pass of a name.
 
-    Args:
-        name: of the pass, for its report.
-        module: the module.
-        change: changes an argument, given its function and number; or returns why it does not.
+    `change` is given a function and the argument's number, and returns why it does not change it.
     """
     report = Report(name)
     for function in functions(module):

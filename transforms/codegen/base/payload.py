@@ -17,6 +17,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.ir_utils.float_formats import WIDE
 from linalg_ext.transforms.ir_utils.generics import inside, yielded_by
 from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
@@ -45,9 +46,7 @@ def has_vector_form(name: str, element: str) -> bool:
     """Return whether an op of a payload can be written on vectors, by the type of its result."""
     if name.startswith("arith."):
         return name not in _SCALAR_ARITH
-    return name in _NATIVE_MATH or name in EXPANSIONS.get(
-        "f32" if element in NARROW_FLOATS else element, {}
-    )
+    return name in _NATIVE_MATH or (name in EXPANSIONS and element in (*WIDE, *NARROW_FLOATS))
 
 
 def obstacle_to_vectors(op: Any) -> str | None:
@@ -74,14 +73,9 @@ _SCALARIZED = frozenset(
 
 @dataclass(frozen=True)
 class Step:
-    """One op of a payload.
+    """One op of a payload, on scalars; its attributes are as MLIR writes them.
 
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: the numbers of values, or the text of a constant.
-        types: the types of the operands, as scalars.
-        element: the type of the result.
+    Its operands are the numbers of values, or the text of a constant.
     """
 
     name: str
@@ -118,7 +112,7 @@ class Payload:
     @property
     def is_long(self) -> bool:
         """Return whether it is much code: many steps, or one that is expanded into many."""
-        expanded = EXPANSIONS["f32"].keys() | _SCALARIZED
+        expanded = EXPANSIONS.keys() | _SCALARIZED
         return len(self.steps) > _FEW_STEPS or any(step.name in expanded for step in self.steps)
 
     @property
@@ -166,15 +160,21 @@ class Payload:
     def write(self, w: Writer, inputs: Sequence[str | None], lanes: int) -> str:
         """Write the payload on vectors; inputs that are not read may be None."""
         values = list(inputs)
+
+        def named(operand: int | str) -> str:
+            if isinstance(operand, str):
+                return write_constant(w, operand, lanes)
+            value = values[operand]
+            if value is None:
+                raise AssertionError("a value is read that was not given")
+            return value
+
         for step in self.steps:
-            operands = [
-                (_named(w, values, operand, lanes), type_)
-                for operand, type_ in zip(step.operands, step.types, strict=True)
-            ]
+            operands = list(zip(map(named, step.operands), step.types, strict=True))
             values.append(
                 write_on_vectors(w, step.name, step.attributes, operands, step.element, lanes)
             )
-        return _named(w, values, self.result, lanes)
+        return named(self.result)
 
 
 @dataclass(frozen=True)
@@ -346,12 +346,3 @@ def write_on_vectors(
     names = ", ".join(operand for operand, _ in operands)
     types = ", ".join(f"vector<{lanes}x{type_}>" for _, type_ in operands)
     return w.op(f'"{name}"({names}) {{{attributes}}} : ({types}) -> vector<{lanes}x{element}>')
-
-
-def _named(w: Writer, values: Sequence[str | None], operand: int | str, lanes: int) -> str:
-    if isinstance(operand, str):
-        return write_constant(w, operand, lanes)
-    value = values[operand]
-    if value is None:
-        raise AssertionError("a value is read that was not given")
-    return value

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.operands import type_sizes
+from linalg_ext.transforms.ir_utils.arithmetic import strides_of
 
 from .machine import Dot
 
@@ -67,9 +68,8 @@ def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
     type_ = ir.MemRefType(value.type)
     if type_.memory_space is not None:
         return "the operand is in a memory space of its own"
-    try:
-        strides = type_.get_strides_and_offset()[0]
-    except (ir.MLIRError, ValueError, RuntimeError):
+    strides = strides_of(type_)
+    if strides is None:
         return f"{type_} has no strides"
     return Argument(
         str(type_),

@@ -12,11 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from linalg_ext.transforms.codegen.base.blocked_sums import (
-    BLOCK,
-    FLOATS,
-    write_compensated,
-)
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, FLOATS, write_compensated
 from linalg_ext.transforms.codegen.base.epilogue import ElementwiseEmitter
 from linalg_ext.transforms.codegen.base.flat_memory import (
     Memory,
@@ -32,13 +28,7 @@ from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides, ed
 
 from ._word_packing import WordPacker
 from .contraction_plan import Packing, Plan
-from .micro_kernel import (
-    Limits,
-    TileWriter,
-    multiply,
-    prefetch_tile,
-    write_panel,
-)
+from .micro_kernel import Limits, TileWriter, multiply, prefetch_tile, write_panel
 from .packing import Packer, Prologue, Reader, Strips, rows_of, vectors_of
 
 

@@ -12,12 +12,7 @@ from linalg_ext.structured.contraction_form import Contraction
 from linalg_ext.target import current
 from linalg_ext.transforms.analysis.fills import filled, filled_with
 from linalg_ext.transforms.codegen.base.machine import Machine
-from linalg_ext.transforms.codegen.base.problem import (
-    Argument,
-    Operand,
-    classify,
-    dimensions_of,
-)
+from linalg_ext.transforms.codegen.base.problem import Argument, Operand, classify, dimensions_of
 from linalg_ext.transforms.ir_utils.generics import generic_on_tensors
 from linalg_ext.transforms.ir_utils.walking import producer
 

@@ -42,13 +42,7 @@ _SHORT_DEPTH = 128
 
 @dataclass(frozen=True)
 class Tile:
-    """The part of C that the micro-kernel holds in registers.
-
-    Attributes:
-        rows: the number of rows.
-        vectors: the number of vectors of columns.
-        lanes: the number of columns of a vector.
-    """
+    """The part of C that the micro-kernel holds in registers: rows of vectors of columns."""
 
     rows: int
     vectors: int

@@ -47,13 +47,8 @@ def multiply(
 ) -> list[str]:
     """Write the tile of A * B over a block of the depth; return its vectors, row by row.
 
-    Args:
-        w: the writer of the code.
-        plan: the plan, with the tile.
-        extent: the steps of the depth in the block.
-        elements_of_a: loads an element for each row, at a step of the depth.
-        vectors_of_b: loads the vectors of the columns, at a step of the depth.
-        first_sums: the initial values of the sums; 0 by default.
+    Two functions load an element for each row, and the vectors of the columns, at a step of the
+    depth. The sums begin at 0 by default.
     """
     tile, element, packed = plan.tile, plan.problem.element, plan.problem.packed
     vector, dot = f"vector<{tile.lanes}x{element}>", plan.problem.dot
@@ -83,14 +78,9 @@ def prefetch_tile(w: Writer, plan: Plan, c: Strided, row: Index, column: Index) 
 
 @dataclass(frozen=True)
 class TileWriter:
-    """The writer of a tile of C, or of a panel that is collected first.
+    """The writer of a tile of C, or of a panel that is collected first, from a row and column on.
 
-    Attributes:
-        w: the writer of the code.
-        plan: the plan, with the tile and the number of pieces.
-        c: the operand.
-        row, column: those of the tile's first element.
-        adds: whether values are added to those in memory, or a condition for it.
+    `adds` says whether values are added to those in memory, or is a condition for it.
     """
 
     w: Writer

@@ -68,7 +68,7 @@ from linalg_ext.transforms.codegen.base.problem import (
 )
 from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 from linalg_ext.transforms.parallel.share_work import threads_of
 
 from ._contraction_nest import ContractionNest
@@ -205,7 +205,9 @@ def _split(op: Any, problem: Problem, zeros: Any, match: EpilogueMatch | None) -
             own = output
             if is_between:
                 own = memref.alloc(output.type, list(output.owner.operands), [], alignment=64)
-            clones = [_writing_to(own, output, step.clone().operation) for step in steps]
+            clones = [step.clone().operation for step in steps]
+            for clone in clones:
+                replace_operands(clone, {output: own})
             whole = clones[steps.index(op)]
             with ir.InsertionPoint(whole):
                 written = split_sums(whole, _BLOCK, with_zeros=True)
@@ -218,13 +220,6 @@ def _split(op: Any, problem: Problem, zeros: Any, match: EpilogueMatch | None) -
         for step in steps:
             step.move_before(last)
     return [op, *written]
-
-
-def _writing_to(new: Any, old: Any, op: Any) -> Any:
-    for place, operand in enumerate(op.operands):
-        if operand == old:
-            op.operands[place] = new
-    return op
 
 
 def _planned(
@@ -275,12 +270,7 @@ def _uses_all_once(plan: Plan) -> bool:
 
 
 class _Functions(Functions):
-    """The functions of a module's nests: one for each plan.
-
-    Attributes:
-        machine: the machine.
-        decisions: the plan of each.
-    """
+    """The functions of a module's nests, one for each plan; `decisions` has the plans."""
 
     def __init__(self, module: ir.Operation) -> None:
         super().__init__(module, CONTRACTION)

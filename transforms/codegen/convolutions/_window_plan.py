@@ -27,13 +27,7 @@ from linalg_ext.transforms.codegen.base.problem import Argument, bits_of, size_t
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of the iteration space.
-
-    Attributes:
-        name: the name of its dimension.
-        size: its rounds; None for a dynamic number.
-        is_parallel: whether each round has its own results.
-    """
+    """A loop of the iteration space; it is parallel if each of its rounds has its own results."""
 
     name: str
     size: int | None

@@ -105,12 +105,7 @@ _LINE = 16
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows and columns of tiles.
-
-    Attributes:
-        row, column: of the first one.
-        height, width: how many there are.
-    """
+    """Some rows and columns of tiles, from a row and a column on."""
 
     row: Index
     column: Index

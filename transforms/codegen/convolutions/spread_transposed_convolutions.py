@@ -66,21 +66,15 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.loops import counted
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.structured.mixed import mixed_operands
-from linalg_ext.symbolic.affine import (
-    AffineBinary,
-    AffineDim,
-    AffineExpr,
-    AffineMap,
-    linear_terms,
-)
+from linalg_ext.symbolic.affine import AffineBinary, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.transforms.codegen.base.index_conditions import (
+    ConditionalStep,
     conditional_step,
     is_plain,
     loops_of,
     plain_sizes,
     positions_met,
 )
-from linalg_ext.transforms.codegen.base.payload import combination_of
 from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
 from linalg_ext.transforms.ir_utils.walking import replace_each, select
@@ -170,13 +164,7 @@ def _contract(convolution: TransposedConvolution, rounds: Mapping[str, Any], tot
 
 @dataclass(frozen=True)
 class _Window:
-    """A part of a tensor.
-
-    Attributes:
-        type: of the part.
-        offsets: of its first element; numbers or values.
-        strides: between its elements.
-    """
+    """A part of a tensor, and its type; the offsets are numbers or values."""
 
     type: Any
     offsets: Sequence[Any]
@@ -245,10 +233,10 @@ def _generic(
     old = convolution.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
     mapping = dict(zip(old.arguments, new.arguments, strict=True))
-    total, choice = convolution.combination
+    step = convolution.step
     with ir.InsertionPoint(new):
-        mapping[choice] = computed_anew(convolution.product, old, mapping)
-        linalg.YieldOp([computed_anew(total.results[0], old, mapping)])
+        mapping[step.choice.results[0]] = computed_anew(step.value, old, mapping)
+        linalg.YieldOp([computed_anew(step.combiner.results[0], old, mapping)])
     return generic.results[0]
 
 
@@ -312,22 +300,14 @@ class TransposedConvolution:
         maps: the maps of its operands, that of the image with plain loops.
         image: the number of the operand that is spread.
         axes: the directions, by the loop over places of the result.
-        product: the value in its body that is summed.
+        step: the work of its body.
     """
 
     op: Any
     maps: tuple[AffineMap, ...]
     image: int
     axes: Mapping[str, Axis]
-    product: Any
-
-    @property
-    def combination(self) -> tuple[Any, Any]:
-        """The op that adds to the result, and the value that it adds."""
-        combination = combination_of(self.op)
-        if combination is None:
-            raise AssertionError("a transposed convolution that sums nothing")
-        return combination
+    step: ConditionalStep
 
 
 def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
@@ -364,7 +344,7 @@ def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
     if len(axes) != len(conditions.by_loops):
         return "the conditions are not those of taps"
     maps[image] = AffineMap(maps[image].dims, maps[image].symbols, tuple(plain))
-    return TransposedConvolution(op, tuple(maps), image, axes, conditions.product)
+    return TransposedConvolution(op, tuple(maps), image, axes, conditions.step)
 
 
 def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
@@ -384,16 +364,16 @@ def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The value that is summed, and the conditions under which it is.
+    """The conditions under which a value is summed.
 
     Attributes:
-        product: the value in the body that is added where all conditions hold.
+        step: the work of the body: it adds a value where all conditions hold.
         by_loops: the conditions, by the loops that they depend on.
         sizes: of the loops.
         dims: the loops, in order.
     """
 
-    product: Any
+    step: ConditionalStep
     by_loops: Mapping[frozenset[str], Sequence[Any]]
     sizes: Mapping[str, int]
     dims: tuple[str, ...]
@@ -410,7 +390,7 @@ class Conditions:
         parts = [(frozenset(dims[loop] for loop in loops_of(p)), p) for p in step.conditions]
         largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
         by_loops = {loops: [part for names, part in parts if names <= loops] for loops in largest}
-        return cls(step.value, by_loops, sizes, dims)
+        return cls(step, by_loops, sizes, dims)
 
     def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
         """Return the direction that an index of the image runs in, or why it is not one."""

@@ -38,22 +38,16 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contraction_form import contraction_of
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
-from linalg_ext.transforms.codegen.base.epilogue import (
-    EpilogueMatch,
-    call_in_place,
-    find_epilogue,
-)
+from linalg_ext.transforms.codegen.base.epilogue import EpilogueMatch, call_in_place, find_epilogue
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
 from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, sizes_of
+from linalg_ext.transforms.codegen.contractions.products import contraction_in
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
@@ -178,16 +172,12 @@ def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
 
 def _multiplies_matrices(op: Any) -> bool:
     """Return whether an op is a contraction with rows and columns, which reuses each element."""
-    try:
-        recognized = recognize(op)
-    except RecognitionError:
-        return False
-    contraction = contraction_of(recognized)
+    contraction = contraction_in(op)
     if contraction is None:
         return False
     lengths: dict[str, int | None] = {}
-    values = (*recognized.inputs, *recognized.outputs)
-    for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
+    operand_dims = (contraction.a, contraction.b, contraction.c)
+    for value, dims in zip(op.operands, operand_dims, strict=True):
         lengths |= dict(zip(dims, static_sizes(value), strict=True))
     return all(
         any(lengths[dim] != 1 for dim in dims) for dims in (contraction.rows, contraction.columns)

@@ -44,7 +44,7 @@ from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.structured.mixed import mixed_operands, type_shape
 from linalg_ext.symbolic.affine import AffineDim, AffineMap, linear_terms
-from linalg_ext.transforms.ir_utils.arithmetic import times
+from linalg_ext.transforms.ir_utils.arithmetic import size_of, strides_of, times
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-view-windows"
@@ -97,11 +97,7 @@ def _rewrite(op: Any) -> str | None:
         for number, (steps, first) in reached.items():
             for dim in steps:
                 if dim not in sizes:
-                    value, axis = lengths[dim]
-                    is_open = value.type.is_dynamic_dim(axis)
-                    sizes[dim] = (
-                        memref.dim(value, index(axis)) if is_open else value.type.get_dim_size(axis)
-                    )
+                    sizes[dim] = size_of(*lengths[dim])
             op.operands[number] = _view(inputs[number], steps, first, sizes)
             dims = tuple(AffineDim(dim) for dim in steps)
             maps[number] = AffineMap(maps[number].dims, maps[number].symbols, dims)
@@ -127,9 +123,7 @@ def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, 
     """Return the steps of the loops in an operand, and the constant of the index of each axis."""
     if type_.memory_space is not None:
         return "an input is in a memory space of its own"
-    try:
-        type_.get_strides_and_offset()
-    except (ir.MLIRError, ValueError, RuntimeError):
+    if strides_of(type_) is None:
         return f"{type_} has no strides"
     steps: dict[str, dict[int, int]] = {}
     first: dict[int, int] = {}

@@ -67,9 +67,8 @@ _SHORT_LN2 = {
 """ln 2 in two parts, the first of so few bits that an exponent times it is exact."""
 
 
-def powf(x: Any, y: Any) -> Any:
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+def powf(floats: Floats, x: Any, y: Any) -> Any:
+    size = math.absf(x)
     quick, is_normal = _normal_magnitude(floats, size, y)
     is_odd = any_of(negated(is_normal))
 
@@ -91,19 +90,19 @@ def powf(x: Any, y: Any) -> Any:
 
 def _with_cases(floats: Floats, x: Any, y: Any, magnitude: Any) -> Any:
     """Return `x^y` from `|x|^y`, for x of both signs and the special cases of C."""
-    size = floats.absolute(x)
+    size = math.absf(x)
     is_whole = floats.equal(math.floor(y), y)
     half = floats.mul(y, 0.5)
     is_even = floats.equal(math.floor(half), half)
     is_odd = arith.andi(is_whole, negated(is_even))
-    signed = floats.select(is_odd, floats.copysign(magnitude, x), magnitude)
+    signed = floats.select(is_odd, math.copysign(magnitude, x), magnitude)
 
     is_negative = arith.andi(floats.below(x, 0), floats.below(size, floats.infinity))
     # Beside NaN nothing is whole, and the magnitude is NaN already.
     undefined = arith.andi(is_negative, negated(is_whole))
     result = floats.select(undefined, floats.not_a_number, signed)
 
-    at_one = arith.andi(floats.equal(size, 1), floats.equal(floats.absolute(y), floats.infinity))
+    at_one = arith.andi(floats.equal(size, 1), floats.equal(math.absf(y), floats.infinity))
     is_one = arith.ori(arith.ori(floats.equal(y, 0), floats.equal(x, 1)), at_one)
     return floats.select(is_one, 1, result)
 
@@ -120,7 +119,7 @@ def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
 
     least = 1 << form.mantissa
     is_normal = integers.below(integers.sub(floats.bits(size), least), form.overflow - least)
-    is_small = floats.below(floats.absolute(power.high), _NORMAL[form.name])
+    is_small = floats.below(math.absf(power.high), _NORMAL[form.name])
     return result, arith.andi(is_normal, is_small)
 
 
@@ -130,7 +129,7 @@ def _magnitude(floats: Floats, size: Any, y: Any) -> Any:
     limit = with_limits(floats, size, logarithm.high)
     power = _product_with(floats, _Pair(limit, logarithm.low), y)
     largest = _LARGEST[floats.format.name]
-    is_small = floats.below(floats.absolute(power.high), largest)
+    is_small = floats.below(math.absf(power.high), largest)
     low = floats.select(is_small, power.low, 0)
     high = floats.at_least(-largest, floats.at_most(largest, power.high))
     exponent, difference = _difference(floats, high, low)
@@ -158,20 +157,20 @@ def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> _Pair:
     below = _sum_of(floats, floats.value(2), fraction)
     inverse = floats.div(1, below.high)
     ratio = floats.mul(fraction, inverse)
-    negative = floats.negative(ratio)
+    negative = arith.negf(ratio)
     missing = floats.fma(negative, below.low, floats.fma(negative, below.high, fraction))
     lower = floats.mul(missing, inverse)
     twice, lower_twice = floats.add(ratio, ratio), floats.add(lower, lower)
 
     square = floats.mul(ratio, ratio)
-    square_low = floats.fma(ratio, ratio, floats.negative(square))
+    square_low = floats.fma(ratio, ratio, arith.negf(square))
     square_low = floats.fma(twice, lower, square_low)
     cube = floats.mul(ratio, square)
-    cube_low = floats.fma(ratio, square, floats.negative(cube))
+    cube_low = floats.fma(ratio, square, arith.negf(cube))
     cube_low = floats.fma(ratio, square_low, floats.fma(lower, square, cube_low))
     inner = floats.polynomial((*_SERIES[name], two_thirds_low), square)
     tail = floats.mul(cube, two_thirds)
-    tail_low = floats.fma(cube, two_thirds, floats.negative(tail))
+    tail_low = floats.fma(cube, two_thirds, arith.negf(tail))
     # The derivative of s^5 is to that of s^3 as 5 s^4 to 3 s^2.
     slope = floats.fma(inner, 5 / 3, two_thirds)
     tail_low = floats.fma(cube_low, slope, floats.fma(cube, inner, tail_low))
@@ -204,7 +203,7 @@ def _sum_of(floats: Floats, large: Any, small: Any) -> _Pair:
 def _product_with(floats: Floats, a: _Pair, b: Any) -> _Pair:
     """Return `a b` of a pair and a float, to about twice the digits of the format."""
     high = floats.mul(a.high, b)
-    low = floats.fma(a.high, b, floats.negative(high))
+    low = floats.fma(a.high, b, arith.negf(high))
     return _Pair(high, floats.fma(a.low, b, low))
 
 
@@ -228,10 +227,9 @@ _SMALL = {"f32": (2.0**-100, 48), "f64": (2.0**-960, 108)}
 """Numbers below lack digits in between: they are scaled by a power of two, whose third is whole."""
 
 
-def cbrt(x: Any) -> Any:
-    floats = Floats(x.type)
+def cbrt(floats: Floats, x: Any) -> Any:
     form, integers = floats.format, floats.integers
-    size = floats.absolute(x)
+    size = math.absf(x)
     limit, shift = _SMALL[form.name]
     is_small = floats.below(size, limit)
     scaled = floats.select(is_small, floats.mul(size, 2.0**shift), size)
@@ -239,18 +237,18 @@ def cbrt(x: Any) -> Any:
     inverse = _inverse_root(floats, scaled)
     square = floats.mul(inverse, inverse)
     part = floats.mul(scaled, inverse)
-    lack = floats.fma(floats.negative(part), square, 1)
+    lack = floats.fma(arith.negf(part), square, 1)
     growth = floats.mul(lack, floats.polynomial(_FACTOR[form.name], lack))
     near = floats.mul(part, inverse)
     root = floats.fma(near, growth, near)
 
     slope = floats.fma(square, growth, square)
-    excess = floats.fma(floats.mul(root, root), root, floats.negative(scaled))
+    excess = floats.fma(floats.mul(root, root), root, arith.negf(scaled))
     root = floats.fma(floats.mul(excess, slope), -1 / 3, root)
     root = floats.select(is_small, floats.mul(root, 2.0 ** (-shift // 3)), root)
     distance = integers.sub(floats.bits(size), 1)
     is_ordinary = integers.below(distance, form.overflow - 1)
-    return floats.select(is_ordinary, floats.copysign(root, x), x)
+    return floats.select(is_ordinary, math.copysign(root, x), x)
 
 
 def _inverse_root(floats: Floats, size: Any) -> Any:
@@ -269,10 +267,9 @@ def _inverse_root(floats: Floats, size: Any) -> Any:
     return floats.from_bits(integers.shl(floats.bits(third), spare))
 
 
-def remf(x: Any, y: Any) -> Any:
+def remf(floats: Floats, x: Any, y: Any) -> Any:
     """`x - trunc(x / y) y`, of the sign of x; NaN where x is infinite, y is 0 or either is NaN."""
-    floats = Floats(x.type)
-    size, divisor = floats.absolute(x), floats.absolute(y)
+    size, divisor = math.absf(x), math.absf(y)
     quotient = floats.div(size, divisor)
     is_any_large = any_of(_is_large(floats, quotient))
     parts = [size, quotient]
@@ -285,7 +282,7 @@ def remf(x: Any, y: Any) -> Any:
     # Times zero, an infinite divisor would make NaN of all.
     is_beyond = floats.equal(divisor, floats.infinity)
     is_kept = arith.andi(is_beyond, floats.below(size, floats.infinity))
-    return floats.copysign(floats.select(is_kept, size, rest), x)
+    return math.copysign(floats.select(is_kept, size, rest), x)
 
 
 def _with_small_quotient(floats: Floats, size: Any, divisor: Any) -> list[Any]:
@@ -313,7 +310,7 @@ def _reachable(floats: Floats, left: Any, divisor: Any, quotient: Any) -> tuple[
     """
     power = 2.0**floats.format.bias
     for _ in range(2):
-        overflows = floats.equal(floats.absolute(quotient), floats.infinity)
+        overflows = floats.equal(math.absf(quotient), floats.infinity)
         divisor = floats.select(overflows, floats.mul(divisor, power), divisor)
         quotient = floats.div(left, divisor)
     return divisor, quotient
@@ -322,4 +319,7 @@ def _reachable(floats: Floats, left: Any, divisor: Any, quotient: Any) -> tuple[
 def _is_large(floats: Floats, quotient: Any) -> Any:
     """Return whether a quotient has digits that the format has no room for; false for NaN."""
     limit = floats.value(2.0 ** (floats.format.mantissa + 1))
-    return arith.cmpf(arith.CmpFPredicate.OGE, floats.absolute(quotient), limit)
+    return arith.cmpf(arith.CmpFPredicate.OGE, math.absf(quotient), limit)
+
+
+FUNCTIONS = (powf, cbrt)

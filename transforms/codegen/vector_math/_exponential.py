@@ -74,27 +74,24 @@ _LOWEST_DIFFERENCE = {"f32": -20.0, "f64": -40.0}
 """Below, e^x - 1 is -1."""
 
 
-def exp(x: Any) -> Any:
-    floats = Floats(x.type)
+def exp(floats: Floats, x: Any) -> Any:
     least, most = _RANGE[floats.format.name]
     exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
     return floats.scale(floats.add(difference, 1), exponent)
 
 
-def exp_of_f16(x: Any) -> Any:
+def exp_of_f16(floats: Floats, x: Any) -> Any:
     """`e^x` in f32 for numbers of f16: right where it is one of f16, and 0 and infinity beyond.
 
     2^n is a normal number of f32 then: one product, and the sum with 1 comes with it.
     """
-    floats = Floats(x.type)
     least, most = _RANGE_OF_F16
     exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
     power = floats.power_of_two(exponent)
     return floats.fma(difference, power, power)
 
 
-def exp2(x: Any) -> Any:
-    floats = Floats(x.type)
+def exp2(floats: Floats, x: Any) -> Any:
     least, most = (limit / numbers.log(2) for limit in _RANGE[floats.format.name])
     bounded = floats.at_least(round(least), floats.at_most(round(most), x))
     whole, exponent = floats.nearest_integer(bounded, 1)
@@ -104,18 +101,17 @@ def exp2(x: Any) -> Any:
     return floats.scale(floats.add(difference_of(floats, rest), 1), exponent)
 
 
-def expm1(x: Any) -> Any:
+def expm1(floats: Floats, x: Any) -> Any:
     """`e^x - 1`.
 
     2^n (p + 1) - 1 is 2 (2^(n-1) p + (2^(n-1) - 1/2)), where 2^(n-1) does not overflow.
     """
-    floats = Floats(x.type)
     least, most = _LOWEST_DIFFERENCE[floats.format.name], _RANGE[floats.format.name][1]
     exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
     half = floats.power_of_two(floats.integers.sub(exponent, 1))
     result = floats.fma(half, difference, floats.sub(half, 0.5))
     # The sum loses the sign of zero, and nothing else: the sign is that of x everywhere.
-    return floats.copysign(floats.add(result, result), x)
+    return math.copysign(floats.add(result, result), x)
 
 
 def reduced(floats: Floats, x: Any) -> tuple[Any, Any]:
@@ -185,21 +181,18 @@ class Decomposed:
         return floats.sub(self.fraction, floats.sub(self.half_square, self.product))
 
 
-def log(x: Any) -> Any:
-    floats = Floats(x.type)
+def log(floats: Floats, x: Any) -> Any:
     return with_limits(floats, x, _natural(floats, decompose(floats, x), None))
 
 
-def log2(x: Any) -> Any:
+def log2(floats: Floats, x: Any) -> Any:
     """Return the logarithm to base 2; exact at powers of two."""
-    floats = Floats(x.type)
     parts = decompose(floats, x)
     result = floats.fma(parts.of_fraction(floats), 1 / numbers.log(2), parts.exponent)
     return with_limits(floats, x, result)
 
 
-def log10(x: Any) -> Any:
-    floats = Floats(x.type)
+def log10(floats: Floats, x: Any) -> Any:
     parts = decompose(floats, x)
     high, low = _LOG10_2[floats.format.name]
     fraction = floats.mul(parts.of_fraction(floats), 1 / numbers.log(10))
@@ -207,14 +200,13 @@ def log10(x: Any) -> Any:
     return with_limits(floats, x, result)
 
 
-def log1p(x: Any) -> Any:
+def log1p(floats: Floats, x: Any) -> Any:
     """`log(1 + x)`: of the rounded sum u, and the error of rounding, (x - (u - 1)) / u."""
-    floats = Floats(x.type)
     total = floats.add(x, 1)
     lost = floats.div(floats.sub(x, floats.sub(total, 1)), total)
     result = _natural(floats, decompose(floats, total), lost)
     # The sum loses the sign of zero; elsewhere the sign is that of x anyway.
-    return floats.copysign(with_limits(floats, total, result), x)
+    return math.copysign(with_limits(floats, total, result), x)
 
 
 def decompose(floats: Floats, x: Any) -> Decomposed:
@@ -268,14 +260,11 @@ def with_limits(floats: Floats, x: Any, result: Any) -> Any:
     negative = floats.below(x, 0)
     zero = floats.equal(x, 0)
     limit = floats.select(negative, floats.not_a_number, x)
-    limit = floats.select(zero, floats.of_bits(_minus_infinity(floats)), limit)
+    minus_infinity = floats.of_bits(floats.format.overflow | 1 << (floats.format.width - 1))
+    limit = floats.select(zero, minus_infinity, limit)
     positive = floats.above(x, 0)
     finite = floats.below(x, floats.infinity)
     return floats.select(arith.andi(positive, finite), result, limit)
-
-
-def _minus_infinity(floats: Floats) -> int:
-    return floats.format.overflow | 1 << (floats.format.width - 1)
 
 
 _ONE_FROM = {"f32": 10.0, "f64": 22.0}
@@ -305,29 +294,26 @@ _SINE = {
 """(sinh(x) - x) / x^3 over x^2, for |x| <= 1; errors 2^-32 and 2^-72, times x^3."""
 
 
-def tanh(x: Any) -> Any:
-    floats = Floats(x.type)
-    bounded = floats.at_most(_ONE_FROM[floats.format.name], floats.absolute(x))
+def tanh(floats: Floats, x: Any) -> Any:
+    bounded = floats.at_most(_ONE_FROM[floats.format.name], math.absf(x))
     exponent, difference = reduced(floats, floats.add(bounded, bounded))
     power = floats.power_of_two(exponent)
     whole = floats.fma(power, difference, floats.sub(power, 1))
-    return floats.copysign(floats.div(whole, floats.add(whole, 2)), x)
+    return math.copysign(floats.div(whole, floats.add(whole, 2)), x)
 
 
-def sinh(x: Any) -> Any:
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+def sinh(floats: Floats, x: Any) -> Any:
+    size = math.absf(x)
     half = _half_power(floats, size)
     far = floats.sub(half, floats.div(0.25, half))
     square = floats.mul(x, x)
     tail = floats.polynomial(_SINE[floats.format.name], square)
     near = floats.fma(floats.mul(size, square), tail, size)
-    return floats.copysign(floats.select(floats.below(size, 1), near, far), x)
+    return math.copysign(floats.select(floats.below(size, 1), near, far), x)
 
 
-def cosh(x: Any) -> Any:
-    floats = Floats(x.type)
-    half = _half_power(floats, floats.absolute(x))
+def cosh(floats: Floats, x: Any) -> Any:
+    half = _half_power(floats, math.absf(x))
     return floats.add(half, floats.div(0.25, half))
 
 
@@ -338,32 +324,29 @@ def _half_power(floats: Floats, size: Any) -> Any:
     return floats.scale(floats.add(difference, 1), floats.integers.sub(exponent, 1))
 
 
-def asinh(x: Any) -> Any:
+def asinh(floats: Floats, x: Any) -> Any:
     """Return the inverse hyperbolic sine: `log1p(a + a^2 / (1 + sqrt(1 + a^2)))`, signed as x."""
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+    size = math.absf(x)
     near = floats.at_most(_far(floats), size)
     square = floats.mul(near, near)
     root = math.sqrt(floats.add(square, 1))
     argument = floats.add(near, floats.div(square, floats.add(root, 1)))
-    return floats.copysign(_logarithm(floats, size, argument), x)
+    return math.copysign(_logarithm(floats, size, argument), x)
 
 
-def acosh(x: Any) -> Any:
+def acosh(floats: Floats, x: Any) -> Any:
     """Return the inverse hyperbolic cosine: `log1p(t + sqrt(t (t + 2)))`, t = x - 1."""
-    floats = Floats(x.type)
     near = floats.sub(floats.at_most(_far(floats), x), 1)
     root = math.sqrt(floats.mul(near, floats.add(near, 2)))
     result = _logarithm(floats, x, floats.add(near, root))
     return floats.select(floats.below(x, 1), floats.not_a_number, result)
 
 
-def atanh(x: Any) -> Any:
+def atanh(floats: Floats, x: Any) -> Any:
     """Return the inverse hyperbolic tangent: half of `log1p(2 a / (1 - a))`; NaN beyond 1."""
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+    size = math.absf(x)
     argument = floats.div(floats.add(size, size), floats.sub(1, size))
-    return floats.copysign(floats.mul(log1p(argument), 0.5), x)
+    return math.copysign(floats.mul(log1p(floats, argument), 0.5), x)
 
 
 def _far(floats: Floats) -> float:
@@ -376,7 +359,7 @@ def _logarithm(floats: Floats, x: Any, argument: Any) -> Any:
     addend = floats.select(is_far, numbers.log(2), floats.value(0))
     # log(x), where it is far.
     argument = floats.select(is_far, floats.sub(x, 1), argument)
-    return floats.add(log1p(argument), addend)
+    return floats.add(log1p(floats, argument), addend)
 
 
 _NEAR = {
@@ -475,21 +458,19 @@ _ZERO_FROM = {"f32": 10.1, "f64": 27.3}
 """From here on erfc rounds to 0."""
 
 
-def erf(x: Any) -> Any:
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+def erf(floats: Floats, x: Any) -> Any:
+    size = math.absf(x)
     near = _near(floats, x)
     beyond = _far_rest(floats, size) if floats.format.name == "f32" else _rest(floats, size)
     result = floats.select(floats.below(size, 1), near, floats.sub(1, beyond))
-    return floats.copysign(result, x)
+    return math.copysign(result, x)
 
 
-def erfc(x: Any) -> Any:
+def erfc(floats: Floats, x: Any) -> Any:
     """Return the complementary error function, `1 - erf(x)`."""
-    floats = Floats(x.type)
-    rest = _rest(floats, floats.absolute(x))
+    rest = _rest(floats, math.absf(x))
     rest = floats.select(floats.below(x, 0), floats.sub(2, rest), rest)
-    is_near = floats.below(floats.absolute(x), 0.5)
+    is_near = floats.below(math.absf(x), 0.5)
     return floats.select(is_near, floats.sub(1, _near(floats, x)), rest)
 
 
@@ -518,3 +499,8 @@ def _rest(floats: Floats, size: Any) -> Any:
     power = floats.add(difference, 1)
     power = floats.fma(floats.sub(0, power), lost, power)
     return floats.scale(floats.mul(power, slow), exponent)
+
+
+FUNCTIONS = (
+    exp, exp2, expm1, log, log2, log10, log1p, tanh, sinh, cosh, asinh, acosh, atanh, erf, erfc,
+)  # fmt: skip

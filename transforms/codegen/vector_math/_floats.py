@@ -6,7 +6,7 @@ import math as numbers
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math, vector
+from linalg_ext.bindings import arith, ir, vector
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
 from linalg_ext.transforms.ir_utils.float_formats import WIDE
 
@@ -47,10 +47,6 @@ class Floats:
     def sub(self, a: Any, b: Any) -> Any:
         return arith.subf(self.value(a), self.value(b))
 
-    def negative(self, a: Any) -> Any:
-        """`-a`: nothing to do where it is a factor or an addend of a fused multiply-add."""
-        return arith.negf(a)
-
     def mul(self, a: Any, b: Any) -> Any:
         return arith.mulf(self.value(a), self.value(b))
 
@@ -60,12 +56,6 @@ class Floats:
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         """`a * b + c`, rounded once."""
         return vector.fma(self.value(a), self.value(b), self.value(c))
-
-    def absolute(self, a: Any) -> Any:
-        return math.absf(a)
-
-    def copysign(self, magnitude: Any, sign: Any) -> Any:
-        return math.copysign(magnitude, sign)
 
     def below(self, a: Any, b: Any) -> Any:
         """`a < b`; false if either is NaN."""

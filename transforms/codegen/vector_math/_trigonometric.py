@@ -62,38 +62,28 @@ _COSINE = {
 """(cos(r) - 1 + r^2/2) / r^4 over r^2; errors 2^-28.9 and 2^-70, times r^4."""
 
 
-def sin(x: Any) -> Any:
-    return _circular(x, _sine, math.sin)
+def sin(floats: Floats, x: Any) -> Any:
+    return _circular(floats, x, _sine, math.sin)
 
 
-def cos(x: Any) -> Any:
+def cos(floats: Floats, x: Any) -> Any:
     """Return the cosine: the sine a quarter of a turn on."""
-    return _circular(x, lambda parts: _turned(parts, 1), math.cos)
+    return _circular(floats, x, lambda parts: _turned(parts, 1), math.cos)
 
 
-def tan(x: Any) -> Any:
-    return _circular(x, _tangent, math.tan)
+def tan(floats: Floats, x: Any) -> Any:
+    return _circular(floats, x, _tangent, math.tan)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """An angle x = n pi/2 + r.
-
-    Attributes:
-        quarter: n, as an integer.
-        sine, cosine: of r.
-    """
+    """An angle x = n pi/2 + r: n as an integer, and the sine and cosine of r."""
 
     floats: Floats
     x: Any
     quarter: Any
     sine: Any
     cosine: Any
-
-    @property
-    def is_odd(self) -> Any:
-        integers = self.floats.integers
-        return integers.equal(integers.conj(self.quarter, 1), 1)
 
 
 def _sine(parts: _Parts) -> Any:
@@ -102,7 +92,7 @@ def _sine(parts: _Parts) -> Any:
 
 
 def _tangent(parts: _Parts) -> Any:
-    floats, is_odd = parts.floats, parts.is_odd
+    floats, is_odd = parts.floats, _is_odd(parts.floats, parts.quarter)
     top = floats.select(is_odd, floats.sub(0, parts.cosine), parts.sine)
     return _with_zero(parts, floats.div(top, floats.select(is_odd, parts.sine, parts.cosine)))
 
@@ -111,10 +101,13 @@ def _turned(parts: _Parts, quarters: int) -> Any:
     """Return the sine of the angle plus `quarters` quarters of a turn."""
     floats, integers = parts.floats, parts.floats.integers
     quarter = integers.add(parts.quarter, quarters) if quarters else parts.quarter
-    is_odd = integers.equal(integers.conj(quarter, 1), 1)
-    chosen = floats.select(is_odd, parts.cosine, parts.sine)
+    chosen = floats.select(_is_odd(floats, quarter), parts.cosine, parts.sine)
     sign = integers.shl(integers.conj(quarter, 2), floats.format.width - 2)
     return floats.from_bits(arith.xori(floats.bits(chosen), sign))
+
+
+def _is_odd(floats: Floats, number: Any) -> Any:
+    return floats.integers.equal(floats.integers.conj(number, 1), 1)
 
 
 def _with_zero(parts: _Parts, result: Any) -> Any:
@@ -122,10 +115,11 @@ def _with_zero(parts: _Parts, result: Any) -> Any:
     return floats.select(floats.equal(x, 0), x, result)
 
 
-def _circular(x: Any, function: Callable[[_Parts], Any], exact: Callable[[Any], Any]) -> Any:
-    floats = Floats(x.type)
+def _circular(
+    floats: Floats, x: Any, function: Callable[[_Parts], Any], exact: Callable[[Any], Any]
+) -> Any:
     farthest = _FARTHEST[floats.format.name]
-    far = floats.above(floats.absolute(x), farthest)
+    far = floats.above(math.absf(x), farthest)
     (result,) = either(
         any_of(far), lambda: [_one_by_one(x, exact)], lambda: [function(_parts(floats, x))], [x]
     )
@@ -219,20 +213,18 @@ _ARCSINE = {
 """(asin(t) - t) / t^3 over t^2, for |t| <= 1/2; errors 2^-27.8 and 2^-59.8, times t^3."""
 
 
-def atan(x: Any) -> Any:
+def atan(floats: Floats, x: Any) -> Any:
     """Return the inverse tangent, between -pi/2 and pi/2."""
-    floats = Floats(x.type)
-    size = floats.absolute(x)
+    size = math.absf(x)
     is_steep = floats.above(size, 1)
     top, bottom = floats.select(is_steep, 1, size), floats.select(is_steep, size, 1)
     count, rest = _angle(floats, top, bottom)
-    return floats.copysign(_sum(floats, *_reflected(floats, is_steep, 2, count, rest)), x)
+    return math.copysign(_sum(floats, *_reflected(floats, is_steep, 2, count, rest)), x)
 
 
-def atan2(y: Any, x: Any) -> Any:
+def atan2(floats: Floats, y: Any, x: Any) -> Any:
     """Return the angle of the point (x, y), between -pi and pi."""
-    floats = Floats(x.type)
-    height, width = floats.absolute(y), floats.absolute(x)
+    height, width = math.absf(y), math.absf(x)
     is_steep = floats.above(height, width)
     top = floats.select(is_steep, width, height)
     bottom = floats.select(is_steep, height, width)
@@ -245,33 +237,30 @@ def atan2(y: Any, x: Any) -> Any:
     factor = floats.select(floats.above(bottom, 2.0 ** (floats.format.bias - 2)), 0.25, 1)
     count, rest = _angle(floats, floats.mul(top, factor), floats.mul(bottom, factor))
     count, rest = _reflected(floats, is_steep, 2, count, rest)
-    is_left = floats.below(floats.copysign(floats.value(1), x), 0)
-    return floats.copysign(_sum(floats, *_reflected(floats, is_left, 4, count, rest)), y)
+    is_left = floats.below(math.copysign(floats.value(1), x), 0)
+    return math.copysign(_sum(floats, *_reflected(floats, is_left, 4, count, rest)), y)
 
 
-def asin(x: Any) -> Any:
+def asin(floats: Floats, x: Any) -> Any:
     """Return the inverse sine; NaN beyond 1."""
-    floats = Floats(x.type)
     is_far, rest = _arcsine(floats, x)
     high, low = (2 * part for part in _QUARTER_PI[floats.format.name])
     twice = floats.add(rest, rest)
-    return floats.copysign(floats.select(is_far, floats.sub(high, floats.sub(twice, low)), rest), x)
+    return math.copysign(floats.select(is_far, floats.sub(high, floats.sub(twice, low)), rest), x)
 
 
-def acos(x: Any) -> Any:
+def acos(floats: Floats, x: Any) -> Any:
     """Return the inverse cosine; NaN beyond 1."""
-    floats = Floats(x.type)
     is_far, rest = _arcsine(floats, x)
     twice = floats.add(rest, rest)
-    count = floats.select(floats.below(x, 0), 4, 0)
-    count = floats.select(is_far, count, 2)
-    rest = floats.select(is_far, floats.copysign(twice, x), floats.sub(0, rest))
+    count = floats.select(is_far, floats.select(floats.below(x, 0), 4, 0), 2)
+    rest = floats.select(is_far, math.copysign(twice, x), floats.sub(0, rest))
     return _sum(floats, count, rest)
 
 
 def _arcsine(floats: Floats, x: Any) -> tuple[Any, Any]:
     """Return whether |x| > 1/2, and asin of x, or then of sqrt((1 - |x|) / 2): it is positive."""
-    size = floats.absolute(x)
+    size = math.absf(x)
     is_far = floats.above(size, 0.5)
     square = floats.select(is_far, floats.mul(floats.sub(1, size), 0.5), floats.mul(x, x))
     argument = floats.select(is_far, math.sqrt(square), x)
@@ -302,3 +291,6 @@ def _sum(floats: Floats, count: Any, rest: Any) -> Any:
     """`count pi/4 + rest`."""
     high, low = _QUARTER_PI[floats.format.name]
     return floats.fma(count, high, floats.fma(count, low, rest))
+
+
+FUNCTIONS = (sin, cos, tan, atan, atan2, asin, acos)

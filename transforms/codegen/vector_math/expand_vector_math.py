@@ -57,48 +57,29 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.float_formats import WIDE
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, replace_each
 
-from ._algebraic import cbrt, powf, remf
-from ._exponential import (
-    acosh,
-    asinh,
-    atanh,
-    cosh,
-    erf,
-    erfc,
-    exp,
-    exp2,
-    exp_of_f16,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    sinh,
-    tanh,
-)
-from ._trigonometric import acos, asin, atan, atan2, cos, sin, tan
+from . import _algebraic, _exponential, _trigonometric
+from ._floats import Floats
 
 NAME = "linalg-ext-expand-vector-math"
 
-_FUNCTIONS = (
-    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1,
-    log, log10, log1p, log2, powf, sin, sinh, tan, tanh,
-)  # fmt: skip
-_EXPANSIONS: Mapping[str, Callable[..., Any]] = {
-    "arith.remf": remf,
-    **{f"math.{function.__name__}": function for function in _FUNCTIONS},
+EXPANSIONS: Mapping[str, Callable[..., Any]] = {
+    "arith.remf": _algebraic.remf,
+    **{
+        f"math.{function.__name__}": function
+        for family in (_algebraic, _exponential, _trigonometric)
+        for function in family.FUNCTIONS
+    },
 }
-EXPANSIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = dict.fromkeys(WIDE, _EXPANSIONS)
-"""By element type and name of the op, the function that expands it, given its operands."""
+"""The function that expands an op on f32 or f64, by the name of the op."""
 
 _OF_ROWS = {"arith.remf", "math.cos", "math.sin", "math.tan"}
 """The ops that are expanded on rows of elements alone."""
 
 
-@module_pass(NAME, on=_EXPANSIONS)
+@module_pass(NAME, on=EXPANSIONS)
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, circular and hyperbolic functions and remainders on vectors."""
-    ops = operations(module, _EXPANSIONS)
+    ops = operations(module, EXPANSIONS)
     on_vectors = (op for op in ops if isinstance(op.results[0].type, ir.VectorType))
     return replace_each(NAME, on_vectors, _expanded)
 
@@ -108,9 +89,9 @@ def _expanded(op: Any) -> Any:
     reason = obstacle(op.name, type_)
     if reason is not None:
         return reason
-    if op.name == "math.exp" and _is_between_f16(op):
-        return exp_of_f16(*op.operands)
-    return _EXPANSIONS[op.name](*op.operands)
+    is_short = op.name == "math.exp" and _is_between_f16(op)
+    expand = _exponential.exp_of_f16 if is_short else EXPANSIONS[op.name]
+    return expand(Floats(type_), *op.operands)
 
 
 def _is_between_f16(op: Any) -> bool:
@@ -119,11 +100,8 @@ def _is_between_f16(op: Any) -> bool:
     if before is None or before.name != "arith.extf":
         return False
     after = [use.owner for use in op.results[0].uses]
-    types = [
-        before.operands[0].type,
-        *(op_after.results[0].type for op_after in after if op_after.results),
-    ]
-    is_cast = all(op_after.name == "arith.truncf" for op_after in after)
+    types = [before.operands[0].type, *(user.results[0].type for user in after if user.results)]
+    is_cast = all(user.name == "arith.truncf" for user in after)
     return is_cast and all(element_type(type_) == ir.F16Type.get() for type_ in types)
 
 

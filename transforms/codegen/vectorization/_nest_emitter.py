@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,12 @@ from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.structured.constants import index
 from linalg_ext.structured.loops import counted, either
 from linalg_ext.transforms.analysis.buffers import Buffer, are_apart, buffer_of, may_alias
-from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, subview_at
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    BLOCK,
+    PartialSums,
+    buffers_like,
+    subview_at,
+)
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.arithmetic import known_index
 from linalg_ext.transforms.ir_utils.walking import is_unused, ops_of, producer
@@ -25,7 +30,7 @@ from ._joined_rows import joined_rows, with_one_row
 from ._vector_loop import VectorLoop, fence
 from ._vector_rows import Member, size_of
 from .loop_nests import Access, Collapser, Nest, erase_unused, is_collapsible, read_nest
-from .reductions import Combiner, combiner_of
+from .reductions import Combiner, FirstBest, combiner_of
 
 ROWS_AT_ONCE = 8
 """The number of rows that are added to a row in registers before it is stored."""
@@ -155,8 +160,7 @@ class NestEmitter:
             high = arith.minui(arith.addi(low, block), size)
             for sum_ in sums.values():
                 self._emit_op(sum_.clear_parts())
-            changed = nest.with_accesses(parts, nest.is_parallel)
-            self._emit_range([changed], depth, ivs, low, high)
+            self._emit_range([nest.with_accesses(parts)], depth, ivs, low, high)
             for sum_ in sums.values():
                 self._emit_op(sum_.add_parts())
             scf.YieldOp([])
@@ -168,18 +172,9 @@ class NestEmitter:
     def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
         """Return buffers for the elements of an output that the loops below `depth` write."""
         access = nest.operands[at]
-        type_ = access.memref.type
         below = [axis for axis, dim in enumerate(access.dims) if dim is not None and dim > depth]
         with ir.InsertionPoint(self._anchor):
-            sizes = [
-                memref.dim(access.memref, index(axis))
-                for axis in below
-                if type_.is_dynamic_dim(axis)
-            ]
-            part = ir.MemRefType.get(
-                [type_.shape[axis] for axis in below], type_.element_type, None, type_.memory_space
-            )
-            parts, errors = (memref.alloc(part, sizes, [], alignment=64) for _ in range(2))
+            parts, errors = buffers_like(access.memref, below)
         self._buffers += [parts, errors]
         offsets = {
             axis: index(0) if dim is None else ivs[dim]
@@ -273,14 +268,16 @@ class NestEmitter:
                 continue
             small = self._shrink(memory, axis, accesses[0].buffer.value)
             for number, nest in enumerate(changed):
-                changed[number] = nest.with_accesses(
-                    {
-                        at: _slice(access, small, axis)
-                        for at, access in enumerate(nest.operands)
-                        if isinstance(access, Access) and access.memref == memory
-                    },
-                    nest.is_parallel,
-                )
+                slices = {
+                    at: replace(
+                        access,
+                        memref=small,
+                        dims=(*access.dims[:axis], None, *access.dims[axis + 1 :]),
+                    )
+                    for at, access in enumerate(nest.operands)
+                    if isinstance(access, Access) and access.memref == memory
+                }
+                changed[number] = nest.with_accesses(slices)
         return changed
 
     def _unused(self, group: _Group, depth: int) -> frozenset[Any]:
@@ -388,11 +385,6 @@ def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
     return axes.pop() if len(axes) == 1 else None
 
 
-def _slice(access: Access, small: Any, axis: int) -> Access:
-    dims = (*access.dims[:axis], None, *access.dims[axis + 1 :])
-    return Access(small, dims, access.buffer)
-
-
 @dataclass(frozen=True)
 class _Group:
     """Consecutive nests that share loop `depth`.
@@ -451,11 +443,7 @@ def _inner_group(nests: Sequence[Nest], depth: int) -> _Group:
 
 
 class _Run:
-    """Consecutive nests of one loop, by the memory that they touch.
-
-    Attributes:
-        nests: in their order.
-    """
+    """Consecutive nests of one loop, in their order, by the memory that they touch."""
 
     def __init__(self, first: Nest, depth: int) -> None:
         self.nests: list[Nest] = []
@@ -561,8 +549,7 @@ def _phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
     in_rounds = [*(access for access in nest.reads if depth in access.dims), *nest.loads]
     written = [access for access in nest.writes if depth in access.dims]
     results = [access for access in nest.writes if depth not in access.dims]
-    begins_with_old = nest.reduction is not None and nest.reduction.begins_with_old
-    keys = set() if begins_with_old else {access.key for access in results}
+    keys = set() if isinstance(nest.reduction, FirstBest) else {access.key for access in results}
     before = [
         access for access in nest.reads if depth not in access.dims and access.key not in keys
     ]

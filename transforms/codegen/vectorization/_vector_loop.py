@@ -58,8 +58,8 @@ class VectorLoop:
     Args:
         members: nests that share loop `depth`, their last; those with fewer loops are done once,
             before it. One nest may stand here several times, at several positions.
-        unused: memory that is read only from a register of the same round.
         vector_bits: of a register.
+        unused: memory that is read only from a register of the same round.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
         added: outputs that all members, one nest at several positions, add to: the values are
@@ -71,8 +71,8 @@ class VectorLoop:
         members: Sequence[Member],
         depth: int,
         *,
-        unused: frozenset[Any],
         vector_bits: int,
+        unused: frozenset[Any] = frozenset(),
         most_lanes: int | None = None,
         added: Mapping[int, Combiner] = MappingProxyType({}),
     ) -> None:
@@ -179,9 +179,9 @@ class VectorLoop:
         """Return whether the element of an operand is loaded once, before the loop."""
         if not nest.is_read[at] or self._is_row(access):
             return False
-        reduces = nest.rank > self._depth and nest.reduction is not None
-        is_result = reduces and at >= nest.inputs
-        return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
+        # Sums are added to the old elements after the loop.
+        is_sum = nest.rank > self._depth and isinstance(nest.reduction, Sums)
+        return at < nest.inputs or not is_sum
 
     def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
         for number, member in enumerate(self._members):
@@ -193,7 +193,8 @@ class VectorLoop:
         for number, member, reduction in self._reductions():
             nest = member.nest
             places = range(nest.inputs, len(nest.operands))
-            old = [self._scalars[number, at] for at in places] if reduction.begins_with_old else []
+            is_sum = isinstance(reduction, Sums)
+            old = [] if is_sum else [self._scalars[number, at] for at in places]
             types = [access.memref.type.element_type for access in nest.writes]
             values += reduction.start(types, old, lanes)
         return values
@@ -355,11 +356,10 @@ class VectorLoop:
                 for access, value in zip(nest.writes, results, strict=True):
                     self._keep(member, access, value, pass_)
                 continue
-            for before, value in zip(old, results, strict=True):
-                masked_value = (
-                    value if new_lanes is None else arith.select(new_lanes, value, before)
-                )
-                yielded.append(masked_value)
+            yielded += [
+                value if new_lanes is None else arith.select(new_lanes, value, before)
+                for before, value in zip(old, results, strict=True)
+            ]
         past_caches = self._vector_bits // 8 if pass_.streams else None
         for at, combine in self._added.items():
             access = self._members[0].nest.operands[at]

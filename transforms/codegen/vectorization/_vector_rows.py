@@ -197,10 +197,7 @@ def _as_line(source: Any, offset: Any) -> Any:
 def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> list[Any]:
     """Vectors whose neighbours lie across memory: a square is loaded, and transposed.
 
-    Args:
-        source: a memref.
-        places: where `count` elements lie side by side, for each lane.
-        count: how many vectors.
+    The places are where `count` elements lie side by side, for each lane.
     """
     loadable = _as_bytes(source) if is_truth(source.type) else source
     element = loadable.type.element_type
@@ -218,14 +215,9 @@ def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> lis
 def store_row(
     value: Any, target: Any, where: Sequence[Any], mask: Any | None, past_caches: int | None
 ) -> None:
-    """Write a vector, where the mask is on.
+    """Write a vector from a position of a memref on, in all lanes or where the mask is on.
 
-    Args:
-        value: the vector.
-        target: a memref.
-        where: the position of the first lane.
-        mask: None for all lanes.
-        past_caches: the bytes that the vector is aligned to, where it goes past the caches.
+    It goes past the caches where it is aligned to `past_caches` bytes.
     """
     if is_truth(target.type):
         target = _as_bytes(target)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir, memref
-from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import collapsed_shape
 from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
@@ -119,7 +118,7 @@ class Nest:
     @property
     def has_functions(self) -> bool:
         """True where the body computes an elementary function."""
-        return any(op.operation.name in EXPANSIONS["f32"] for op in self.body.operations)
+        return any(op.operation.name in EXPANSIONS for op in self.body.operations)
 
     @property
     def reads(self) -> list[Access]:
@@ -150,53 +149,39 @@ class Nest:
                 return int(source.type.get_dim_size(axis))
         return None
 
-    def with_accesses(self, accesses: dict[int, Access], is_parallel: tuple[bool, ...]) -> Nest:
-        """Return the same body over other loops."""
+    def with_accesses(self, accesses: dict[int, Access]) -> Nest:
+        """Return the same body on other memory, given the changed accesses by their operands."""
         operands = tuple(accesses.get(at, operand) for at, operand in enumerate(self.operands))
-        return replace(self, operands=operands, is_parallel=is_parallel)
+        return replace(self, operands=operands)
 
 
-def read_nest(op: Any) -> Nest | MatchFailure:
+def read_nest(op: Any) -> Nest | str:
     """Return a `linalg.generic` as a nest, or why it is not one."""
     if len(op.results):
-        return MatchFailure("the operands are tensors, not buffers")
-    maps = maps_of(op)
+        return "the operands are tensors, not buffers"
     operands: list[Access | Any] = []
-    for value, map_ in zip(op.operands, maps, strict=True):
-        if not isinstance(value.type, ir.MemRefType):
-            operands.append(value)
-            continue
-        access = _access(value, map_)
-        if isinstance(access, MatchFailure):
-            return access
-        operands.append(access)
+    for value, map_ in zip(op.operands, maps_of(op), strict=True):
+        operand = _access(value, map_) if isinstance(value.type, ir.MemRefType) else value
+        if isinstance(operand, str):
+            return operand
+        operands.append(operand)
     body = op.regions[0].blocks[0]
     loads = _loaded(body)
-    if isinstance(loads, MatchFailure):
+    if isinstance(loads, str):
         return loads
     inputs = input_count(op)
     if any(isinstance(value.type.element_type, ir.IndexType) for value in op.operands[inputs:]):
-        return MatchFailure("elements of index are written")
+        return "elements of index are written"
     is_parallel = parallel_loops(op)
-    nest = Nest(
-        op,
-        tuple(operands),
-        inputs,
-        is_parallel,
-        tuple(not is_unused(argument) for argument in body.arguments),
-        None,
-        tuple(loads),
-    )
+    is_read = tuple(not is_unused(argument) for argument in body.arguments)
+    nest = Nest(op, tuple(operands), inputs, is_parallel, is_read, None, tuple(loads))
     if is_parallel and not is_parallel[-1]:
         outputs, inner = list(body.arguments)[inputs:], nest.rank - 1
-        length = nest.static_extent(inner)
-        reduction = reduction_of(outputs, nest.yielded, inner, length)
+        reduction = reduction_of(outputs, nest.yielded, inner, nest.static_extent(inner))
         nest = replace(nest, reduction=reduction)
     nest = replace(nest, is_crossed=_lies_across(nest))
     obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
-    obstacle = _overlap(nest) if obstacle is None else obstacle
-    obstacle = _single_questions(nest) if obstacle is None else obstacle
-    return nest if obstacle is None else obstacle
+    return obstacle or _overlap(nest) or _single_questions(nest) or nest
 
 
 def _lies_across(nest: Nest) -> bool:
@@ -240,10 +225,10 @@ def is_in_rows(type_: Any) -> bool:
     return bool(strides[-1] == 1) and not backwards
 
 
-def _access(value: Any, map_: Any) -> Access | MatchFailure:
+def _access(value: Any, map_: Any) -> Access | str:
     reason = memory_obstacle(value.type)
     if reason is not None:
-        return MatchFailure(reason)
+        return reason
     dims: list[int | None] = []
     for result in map_.results:
         if isinstance(result, ir.AffineDimExpr):
@@ -251,10 +236,10 @@ def _access(value: Any, map_: Any) -> Access | MatchFailure:
         elif isinstance(result, ir.AffineConstantExpr) and result.value == 0:
             dims.append(None)
         else:
-            return MatchFailure("an index is neither a loop nor 0")
+            return "an index is neither a loop nor 0"
     used = [dim for dim in dims if dim is not None]
     if len(set(used)) != len(used):
-        return MatchFailure("a diagonal")
+        return "a diagonal"
     return Access(value, tuple(dims), buffer_of(value))
 
 
@@ -265,7 +250,7 @@ def memory_obstacle(type_: Any) -> str | None:
     return "a layout without strides" if strides_of(type_) is None else None
 
 
-def _loaded(body: Any) -> list[Access] | MatchFailure:
+def _loaded(body: Any) -> list[Access] | str:
     """Return the memory that a body loads from, or why it has no form on vectors."""
     loads: list[Access] = []
     for op in ops_of(body):
@@ -278,35 +263,35 @@ def _loaded(body: Any) -> list[Access] | MatchFailure:
         else:
             reason = memory_obstacle(op.operands[0].type)
         if reason is not None:
-            return MatchFailure(reason)
+            return reason
         if op.name == LOAD:
             memory = op.operands[0]
             loads.append(Access(memory, (_ANYWHERE,) * memory.type.rank, buffer_of(memory)))
     return loads
 
 
-def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
+def _innermost_obstacle(nest: Nest) -> str | None:
     """Return why the innermost loop cannot be over vectors."""
     if not nest.rank:
         return None
     inner = nest.rank - 1
     extent = nest.static_extent(inner)
     if not any(True for _ in nest.extents(inner)):
-        return MatchFailure("a loop without a length")
+        return "a loop without a length"
     is_short = extent is not None and extent < SHORTEST and nest.rank > 1
     if is_short and not nest.is_parallel[inner] and not _is_gathered(nest):
-        return MatchFailure("the innermost loop is short")
+        return "the innermost loop is short"
     for access in nest.accesses:
         if inner not in access.dims:
             continue
         if access.dims[-1] != inner or not is_in_rows(access.memref.type):
-            return MatchFailure("the innermost loop does not run along memory")
+            return "the innermost loop does not run along memory"
     if not nest.is_parallel[inner]:
         if any(inner in access.dims for access in nest.writes):
-            return MatchFailure("an output is indexed by the loop that reduces another")
-        return None if nest.reduction is not None else MatchFailure(_why_no_reduction(nest))
+            return "an output is indexed by the loop that reduces another"
+        return _why_no_reduction(nest) if nest.reduction is None else None
     if any(inner not in access.dims for access in nest.writes):
-        return MatchFailure("several rounds write one element")
+        return "several rounds write one element"
     return None
 
 
@@ -320,28 +305,28 @@ def _why_no_reduction(nest: Nest) -> str:
     return "a reduction that vectors cannot do"
 
 
-def _overlap(nest: Nest) -> MatchFailure | None:
+def _overlap(nest: Nest) -> str | None:
     """Return why the order of the rounds may matter."""
     for number, written in enumerate(nest.writes, start=nest.inputs):
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
                 continue
             if access.buffer == written.buffer and access.key != written.key:
-                return MatchFailure("an input may overlap the output")
+                return "an input may overlap the output"
         if any(may_alias(load.buffer, written.buffer) for load in nest.loads):
-            return MatchFailure("the op may write to memory that it loads")
+            return "the op may write to memory that it loads"
     return None
 
 
-def _single_questions(nest: Nest) -> MatchFailure | None:
+def _single_questions(nest: Nest) -> str | None:
     """Return why an assertion of the body differs between the elements of a row."""
-    questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
+    questions = [op for op in ops_of(nest.body) if op.name == ASSERT]
     if not questions:
         return None
     varying = {value for values in _on_vectors(nest) for value in values}
     if varying.isdisjoint(question.operands[0] for question in questions):
         return None
-    return MatchFailure("the assertion differs from element to element")
+    return "the assertion differs from element to element"
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
@@ -383,12 +368,11 @@ def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
         if isinstance(operand, Access) and (at >= nest.inputs or inner in operand.dims)
     ]
     varying, computed = set(read), []
-    for op in nest.body.operations:
-        operation = op.operation
-        is_position = operation.name == "linalg.index" and loop_of(operation) >= inner
-        if is_position or not varying.isdisjoint(operation.operands):
-            varying.update(operation.results)
-            computed += operation.results
+    for op in ops_of(nest.body):
+        is_position = op.name == "linalg.index" and loop_of(op) >= inner
+        if is_position or not varying.isdisjoint(op.operands):
+            varying.update(op.results)
+            computed += op.results
     return read, computed
 
 
@@ -432,11 +416,7 @@ def _rounds(nest: Nest, dims: list[int], among: tuple[int | None, ...] | None = 
 
 
 class Collapser:
-    """Makes the collapsed views, each once.
-
-    Attributes:
-        views: the ops that it made.
-    """
+    """Makes the collapsed views, each once; `views` are the ops that it made."""
 
     def __init__(self, before: Any) -> None:
         """Create a collapser whose views go before an operation."""
@@ -474,7 +454,8 @@ class Collapser:
             for number, access in enumerate(nest.operands)
             if isinstance(access, Access)
         }
-        return nest.with_accesses(accesses, (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :]))
+        is_parallel = (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :])
+        return replace(nest.with_accesses(accesses), is_parallel=is_parallel)
 
     def _access(self, access: Access, dim: int) -> Access:
         dims = [loop - 1 if loop is not None and loop > dim else loop for loop in access.dims]

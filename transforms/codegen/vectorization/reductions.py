@@ -156,22 +156,16 @@ _BEFORE = -1
 
 @dataclass(frozen=True)
 class Sums:
-    """The reduction of each output by itself, by an associative operation.
-
-    Attributes:
-        combiners: the operation of each output.
-        begins_with_old: True where the vectors begin with the old elements of the outputs.
-    """
+    """The reduction of each output by itself, by an associative operation."""
 
     combiners: tuple[Combiner, ...]
-    begins_with_old: bool = False
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
         """Return the vectors at the start of the loop: neutral elements.
 
         Args:
             types: of the elements of the outputs.
-            old: these elements, where the vectors begin with them.
+            old: not used; a search for the best begins with these elements.
             lanes: of the vectors.
         """
         return [
@@ -187,13 +181,7 @@ class Sums:
         ]
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """Return the new elements of the outputs.
-
-        Args:
-            old: the elements that they hold.
-            values: the vectors.
-            ivs: where the outer loops stand.
-        """
+        """Return the new elements of the outputs, of the old ones and the vectors."""
         totals = self.narrowed(values, 1)
         return [
             combine(before, vector.extract(value, [], [0]))
@@ -213,7 +201,6 @@ class FirstBest:
 
     choice: Choice
     position_type: Any
-    begins_with_old: bool = True
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
         """Return the old elements of the outputs in every lane, at a position before the row."""
@@ -375,7 +362,13 @@ class Choice:
         parts = parts_of(self.where, body)
         if all(part.owner.name in (_INDEX, "arith.index_cast") for part in parts):
             return None
-        return at_start(self.where, ivs, body)
+        # The loops at `ivs`, others at 0.
+        known = {
+            op.results[0]: ivs[loop_of(op)] if loop_of(op) < len(ivs) else index(0)
+            for op in ops_of(body)
+            if op.name == _INDEX
+        }
+        return computed_anew(self.where, body, known)
 
     @cached_property
     def predicate(self) -> Any | None:
@@ -512,12 +505,3 @@ def parts_of(value: Any, body: Any) -> list[Any]:
     if op is None or op.block != body:
         return []
     return [value, *(part for operand in op.operands for part in parts_of(operand, body))]
-
-
-def at_start(value: Any, ivs: Sequence[Any], body: Any) -> Any:
-    """Return a position for which `steps_of` is known, with the loops at `ivs`, others at 0."""
-    positions = [op for op in ops_of(body) if op.name == _INDEX]
-    known = {
-        op.results[0]: ivs[loop_of(op)] if loop_of(op) < len(ivs) else index(0) for op in positions
-    }
-    return computed_anew(value, body, known)

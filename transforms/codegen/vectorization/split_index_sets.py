@@ -54,6 +54,8 @@ NAME = "linalg-ext-split-index-sets"
 
 _OP = "linalg.generic"
 
+_NO_PARTS = "the loops do not split into a few parts on which all indices are linear"
+
 
 @module_pass(NAME, on=_OP)
 def split_index_sets(module: ir.Operation) -> Report:
@@ -61,12 +63,7 @@ def split_index_sets(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in select(module, _jumps):
         report.matched[_OP] += 1
-        if _split(op):
-            report.changed[_OP] += 1
-        else:
-            report.leave(
-                _OP, "the loops do not split into a few parts on which all indices are linear"
-            )
+        report.record(_OP, None if _split(op) else _NO_PARTS)
     return report
 
 

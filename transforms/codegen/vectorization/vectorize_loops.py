@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
@@ -41,6 +41,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.constants import index
 from linalg_ext.structured.group import may_be_fused
 from linalg_ext.structured.loops import counted, nest_over
+from linalg_ext.target.text import bytes_text
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices
@@ -53,7 +54,6 @@ from ._nest_emitter import NestEmitter
 from ._vector_loop import VectorLoop, fence
 from ._vector_rows import Member, size_of
 from .loop_nests import Collapser, Nest, lies_across, read_nest, widest_bits
-from .planned_loops import PlannedLoops
 
 NAME = "linalg-ext-vectorize-loops"
 
@@ -142,10 +142,10 @@ def _nest(op: Any, report: Report) -> Nest | None:
     if not all(parallel_loops(op)):
         _spell_out_positions(op.regions[0].blocks[0])
     nest = read_nest(op)
-    if isinstance(nest, Nest):
-        return nest
-    report.leave(op.name, nest.reason)
-    return None
+    if isinstance(nest, str):
+        report.leave(op.name, nest)
+        return None
+    return nest
 
 
 def _spell_out_positions(body: Any) -> None:
@@ -177,6 +177,47 @@ def _spelled(expression: Any, dims: int, operands: Sequence[Any]) -> Any:
     left, right = (_spelled(side, dims, operands) for side in (expression.lhs, expression.rhs))
     combine = arith.addi if isinstance(expression, ir.AffineAddExpr) else arith.muli
     return combine(left, right)
+
+
+@dataclass(frozen=True)
+class PlannedLoops:
+    """Loops over vectors that do the work of one or several ops: a table for `kernel.explain()`.
+
+    Attributes:
+        domain: the loops of the first nest: lengths, `?` where open, `+` after those that reduce.
+        bodies: for each nest, the ops of its body.
+        vector_bits: of the registers.
+        lanes: elements of one.
+        streams: whether results go past the caches.
+        moved: bytes of inputs and results, each once, without buffers between the ops; None if
+            sizes are dynamic.
+    """
+
+    domain: str
+    bodies: tuple[str, ...]
+    vector_bits: int
+    lanes: int
+    streams: bool
+    moved: int | None
+
+    @property
+    def title(self) -> str:
+        """Title of the table."""
+        count = len(self.bodies)
+        return f"loops over vectors, {count} {'ops' if count > 1 else 'op'} in one pass"
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """Return the loops, their computations, the registers and the stores."""
+        moved = "open sizes" if self.moved is None else bytes_text(self.moved)
+        last = bytes_text(this_machine().l3_bytes)
+        stores = f"past the caches: the result is larger than {last}" if self.streams else "cached"
+        return [
+            ("loops", self.domain),
+            *(("computes", body) for body in self.bodies),
+            ("vectors", f"{self.lanes} elements in {self.vector_bits} bits"),
+            ("stores", stores),
+            ("memory", moved),
+        ]
 
 
 def _summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
@@ -236,9 +277,8 @@ def _emit_crossed(nest: Nest, vector_bits: int) -> None:
                 transposed: R vectors of L elements, for the rows i, ..., i + R - 1
     """
     with nest.op.location, ir.InsertionPoint(nest.op):
-        anchor = index(0).owner.operation
-        collapser = Collapser(anchor)
-        _Squares(_collapsed(nest, collapser), vector_bits).emit()
+        collapser = Collapser(index(0).owner.operation)
+        _emit_squares(_collapsed(nest, collapser), vector_bits)
     nest.op.erase()
     collapser.erase_unused_views()
 
@@ -255,67 +295,46 @@ def _collapsed(nest: Nest, collapser: Collapser) -> Nest:
     return nest
 
 
-class _Squares:
-    """Emits the loops of one nest at the current insertion point."""
+def _emit_squares(nest: Nest, vector_bits: int) -> None:
+    """Emit the loops of a nest at the insertion point, those outside of the squares first."""
+    inner, streams = nest.rank - 1, False
+    crossed = (access for access in nest.reads if lies_across(access, inner))
+    across: int = next(dim for access in crossed if (dim := access.dims[-1]) is not None)
+    outer_dims = [dim for dim in range(inner) if dim != across]
+    lanes, row = min(_MOST_LANES, vector_bits // widest_bits([nest])), nest.static_extent(inner)
+    lanes = lanes if row is None else min(lanes, _power_below(max(1, row)))
 
-    def __init__(self, nest: Nest, vector_bits: int) -> None:
-        self._nest = nest
-        self._bits = vector_bits
-        self._inner = nest.rank - 1
-        self._streams = False
-        crossed = (access for access in nest.reads if lies_across(access, self._inner))
-        self._across: int = next(dim for access in crossed if (dim := access.dims[-1]) is not None)
-        lanes = min(_MOST_LANES, vector_bits // widest_bits([nest]))
-        extent = nest.static_extent(self._inner)
-        self._lanes = lanes if extent is None else min(lanes, _power_below(max(1, extent)))
-
-    def emit(self) -> None:
-        """Emit the loops outside of the squares first."""
-        outer_dims = [dim for dim in range(self._inner) if dim != self._across]
-
-        def squares(ivs: list[Any], _: list[Any]) -> list[Any]:
-            self._squares(dict(zip(outer_dims, ivs, strict=True)))
-            return []
-
-        nest_over([size_of(self._nest, dim) for dim in outer_dims], [], squares)
-        if self._streams:
-            fence()
-
-    def _squares(self, ivs: dict[int, Any]) -> None:
-        extent = self._nest.static_extent(self._across)
-        outputs = self._nest.is_read[self._nest.inputs :]
-        if extent is not None and extent > 0 and not any(outputs):
-            # The last rows once more rather than fewer at a time: no nest reads the results.
-            rows = min(self._lanes, _power_below(extent))
-            self._blocks(index(0), index(extent - extent % rows), rows, ivs)
-            if extent % rows:
-                self._blocks(index(extent - rows), index(extent), rows, ivs)
-            return
-        size = size_of(self._nest, self._across)
-        whole = arith.subi(size, arith.remui(size, index(self._lanes)))
-        self._blocks(index(0), whole, self._lanes, ivs)
-        self._blocks(whole, size, 1, ivs)
-
-    def _blocks(self, low: Any, high: Any, rows: int, ivs: dict[int, Any]) -> None:
+    def blocks(ivs: dict[int, Any], low: Any, high: Any, rows: int) -> None:
         def square(first: Any, _: list[Any]) -> list[Any]:
+            nonlocal streams
             places = [first, *(arith.addi(first, index(row)) for row in range(1, rows))]
-            members = [Member(self._nest, self._ivs(ivs, place)) for place in places]
-            inner = VectorLoop(
-                members,
-                self._inner,
-                unused=frozenset(),
-                vector_bits=self._bits,
-                most_lanes=self._lanes,
-            )
-            inner.emit()
-            self._streams |= inner.streams
+            at = [{**ivs, across: place} for place in places]
+            members = [Member(nest, tuple(own[dim] for dim in range(inner))) for own in at]
+            loop = VectorLoop(members, inner, vector_bits=vector_bits, most_lanes=lanes)
+            loop.emit()
+            streams |= loop.streams
             return []
 
         counted(low, high, [], square, rows)
 
-    def _ivs(self, ivs: dict[int, Any], place: Any) -> tuple[Any, ...]:
-        known = {**ivs, self._across: place}
-        return tuple(known[dim] for dim in range(self._inner))
+    def squares(outer: list[Any], _: list[Any]) -> list[Any]:
+        ivs, extent = dict(zip(outer_dims, outer, strict=True)), nest.static_extent(across)
+        if extent is not None and extent > 0 and not any(nest.is_read[nest.inputs :]):
+            # The last rows once more rather than fewer at a time: no nest reads the results.
+            rows = min(lanes, _power_below(extent))
+            blocks(ivs, index(0), index(extent - extent % rows), rows)
+            if extent % rows:
+                blocks(ivs, index(extent - rows), index(extent), rows)
+            return []
+        size = size_of(nest, across)
+        whole = arith.subi(size, arith.remui(size, index(lanes)))
+        blocks(ivs, index(0), whole, lanes)
+        blocks(ivs, whole, size, 1)
+        return []
+
+    nest_over([size_of(nest, dim) for dim in outer_dims], [], squares)
+    if streams:
+        fence()
 
 
 def _power_below(number: int) -> int:

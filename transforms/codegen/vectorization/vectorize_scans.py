@@ -56,14 +56,7 @@ from linalg_ext.transforms.ir_utils.arithmetic import as_row, known_index, on_ro
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import ops_of, select
 
-from ._vector_rows import (
-    first_lanes,
-    in_blocks,
-    is_same,
-    load_row,
-    store_row,
-    whole_steps,
-)
+from ._vector_rows import first_lanes, in_blocks, is_same, load_row, store_row, whole_steps
 from .loop_nests import BITS_WITH_MASKS, SHORTEST, bits_in_vectors, is_in_rows, memory_obstacle
 from .reductions import Combiner, combiner_by
 
@@ -108,14 +101,7 @@ def _carries_one(op: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """A loop that carries one number along rows.
-
-    Attributes:
-        loop: the `scf.for`.
-        combine: the combiner of the total and a value.
-        total: the value that it carries on.
-        value: the value that is combined with the total.
-    """
+    """An `scf.for` that carries a total along rows, and combines it with a value."""
 
     loop: Any
     combine: Combiner
@@ -175,11 +161,7 @@ class _Scan:
         return carried
 
     def _rounds(self, low: Any, high: Any, lanes: int, carried: Any, base: Any | None) -> Any:
-        """As `_vectors`, one after another.
-
-        Args:
-            base: a value that is added to all totals that are written, or None.
-        """
+        """As `_vectors`, one after another; a base is added to all totals that are written."""
         bases = None if base is None else as_row(base, lanes)
         # LLVM takes minutes for narrow integers that are carried in all lanes.
         in_lanes = self.combine.adds_floats(carried.type)

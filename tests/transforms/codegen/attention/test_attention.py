@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import linalg_ext as lx
 from attention_texts import Array, AttentionText
 from examples import examples
 from exported_modules import module_params
+from guarded_memory import guarded
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.module import Module
@@ -155,7 +154,7 @@ def test_masks_of_booleans(seen: str, keys: int) -> None:
 
 def test_masks_that_end_where_memory_does() -> None:
     one = AttentionText(sizes(b=1, q=13, k=37), mask="qk", seen="qk")
-    check(one, *map(_at_the_end, one.operands()))
+    check(one, *map(guarded, one.operands()))
 
 
 @pytest.mark.parametrize("layout", ["bqhd", "bhqd"])
@@ -219,9 +218,9 @@ def test_large_scores_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("one", runnable_targets())
 def test_targets(one: target.Target) -> None:
-    with target.using(one):
-        compiled = kernel(AttentionText(sizes(q=61, k=130, d=24, e=40), causal=True).text)
     text = AttentionText(sizes(q=61, k=130, d=24, e=40), causal=True)
+    with target.using(one):
+        compiled = kernel(text.text)
     operands = text.operands()
     np.testing.assert_allclose(compiled(*operands), text.reference(*operands), rtol=1e-4, atol=1e-5)
     assert is_fused(compiled) == one.has_fma
@@ -259,21 +258,7 @@ def test_a_long_sequence_needs_no_scores() -> None:
 
 def test_operands_at_the_end_of_their_memory() -> None:
     one = AttentionText(sizes(b=1, q=13, k=37, d=5, e=21), mask="qk")
-    check(one, *map(_at_the_end, one.operands()))
-
-
-def _at_the_end(array: Array) -> Array:
-    """A copy behind which nothing can be read."""
-    page = mmap.PAGESIZE
-    size = -(-array.nbytes // page) * page
-    memory = mmap.mmap(-1, size + page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(start + size), page, 0) == 0
-    copy = np.frombuffer(memory, array.dtype, array.size, size - array.nbytes)
-    copy = copy.reshape(array.shape)
-    copy[...] = array
-    return copy
+    check(one, *map(guarded, one.operands()))
 
 
 def test_results_in_a_given_array() -> None:

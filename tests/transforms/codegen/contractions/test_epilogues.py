@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from kernels import kernel
+from kernels import entry_of, kernel
 from memrefs import integers
 
 BIAS_RESIDUAL = """
@@ -51,9 +51,7 @@ def operands(m: int, n: int, k: int) -> list[Any]:
 
 def loops(compiled: Any) -> int:
     """How many nests of loops of the entry are left beside the packed nest."""
-    stage = compiled.as_text("loops")
-    entry = stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0]
-    return int(entry.count("scf.for"))
+    return entry_of(compiled).count("scf.for")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from kernels import kernel
+from kernels import entry_of, kernel
 from linalg_ext import target
 from resources import skip_machine
 
@@ -57,8 +57,7 @@ def text(source: str, sums: str, result: str, sizes: tuple[Any, Any, Any], body:
 
 def is_one_call(compiled: Any) -> bool:
     """Return whether all is done in a nest, and nothing is in memory between."""
-    stage = compiled.as_text("loops")
-    entry = stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0]
+    entry = entry_of(compiled)
     return "scf.for" not in entry and "memref.alloc" not in entry and "call @" in entry
 
 

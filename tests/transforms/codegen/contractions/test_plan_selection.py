@@ -22,7 +22,7 @@ from linalg_ext.transforms.codegen.contractions.plan_selection import (
     problem_key,
     varied,
 )
-from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
+from linalg_ext.transforms.codegen.vectorization.vectorize_loops import PlannedLoops
 from targets import runnable_targets
 
 Array = np.ndarray[Any, np.dtype[Any]]

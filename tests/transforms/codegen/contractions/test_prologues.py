@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from kernels import kernel
+from kernels import entry_of, kernel
 from linalg_ext import target
 
 
@@ -96,12 +96,6 @@ def scales(place: str, sizes: dict[str, int], seed: int) -> Any:
     return (2.0 ** random.integers(-2, 3, [sizes[axis] for axis in place])).astype(np.float32)
 
 
-def entry(compiled: Any) -> str:
-    """What the entry is when contractions have become calls."""
-    stage = compiled.as_text("loops")
-    return str(stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0])
-
-
 @pytest.mark.parametrize("kind", ["i8", "bf16", "f16"])
 @pytest.mark.parametrize("scaled", ["tensor", "line", "depth", "both"])
 @pytest.mark.parametrize(("a_order", "b_order"), [("mk", "kn"), ("km", "nk")])
@@ -109,10 +103,10 @@ def entry(compiled: Any) -> str:
 def test_scaled_operands(kind: str, scaled: str, a_order: str, b_order: str, dynamic: bool) -> None:
     compiled = kernel(text(kind, scaled, a_order, b_order, dynamic))
     assert "linalg_ext.plan" in compiled.as_text("loops")
-    assert "arith.mulf" not in entry(compiled)
+    assert "arith.mulf" not in entry_of(compiled)
     # A depth that may be great is done in blocks, with buffers for their sums.
-    assert dynamic or "scf.for" not in entry(compiled)
-    assert dynamic or "memref.alloc" not in entry(compiled)
+    assert dynamic or "scf.for" not in entry_of(compiled)
+    assert dynamic or "memref.alloc" not in entry_of(compiled)
     dtype = {"i8": np.int8, "bf16": ml_dtypes.bfloat16, "f16": np.float16}[kind]
     random = np.random.default_rng(0)
     for m, n, k in [(13, 37, 70), (1, 3, 5), (0, 4, 4), (50, 70, 1100)] if dynamic else [
@@ -146,8 +140,8 @@ def test_dequantized_and_finished() -> None:
     a, b = random.integers(-5, 6, (33, 40), np.int8), random.integers(-5, 6, (40, 50), np.int8)
     bias = random.standard_normal(50).astype(np.float32)
     compiled = layer.lower(a, b, bias).compile()
-    assert "scf.for" not in entry(compiled)
-    assert "memref.alloc" not in entry(compiled)
+    assert "scf.for" not in entry_of(compiled)
+    assert "memref.alloc" not in entry_of(compiled)
     sums = ((a - 3.0) * 0.5) @ ((b + 4.0) * 0.25) + bias
     wanted = 0.5 * sums * (1 + np.tanh(np.sqrt(2 / np.pi) * (sums + 0.044715 * sums**3)))
     np.testing.assert_allclose(layer(a, b, bias), wanted, rtol=2e-6, atol=2e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import examples
+from examples import constants, examples
 from linalg_ext.transforms.codegen.convolutions import spread_transposed_convolutions as file
 
 AROUND = (
@@ -123,13 +123,9 @@ def test_nothing_to_spread(shape: Any) -> None:
     ],
 )
 def test_what_means_something_else_stays(old: str, new: str, reason: str) -> None:
-    constants = "".join(
-        f"%{name} = arith.constant {value}\n"
-        for name, _, value in (line.strip().partition(" ") for line in GIVEN.strip().splitlines())
-    )
     before = examples(file)[0][0]
     assert old in before
-    module = lx.parse(AROUND.replace("{}", constants + before.replace(old, new, 1), 1))
+    module = lx.parse(AROUND.replace("{}", constants(GIVEN) + before.replace(old, new, 1), 1))
     text = str(module)
     report = file.spread_transposed_convolutions(module)
     assert reason in str(report)
@@ -138,10 +134,8 @@ def test_what_means_something_else_stays(old: str, new: str, reason: str) -> Non
 
 def test_a_result_that_is_cut_stays() -> None:
     before = examples(file)[0][0].replace("tensor<11x8xf32>", "tensor<10x8xf32>")
-    constants = "%c0 = arith.constant 0 : index\n%c2 = arith.constant 2 : index\n"
-    constants += "%c8 = arith.constant 8 : index\n%zero = arith.constant 0.0 : f32\n"
     around = AROUND.replace("tensor<11x8xf32>", "tensor<10x8xf32>")
-    module = lx.parse(around.replace("{}", constants + before, 1))
+    module = lx.parse(around.replace("{}", constants(GIVEN) + before, 1))
     assert "the result is shorter than the taps reach" in str(
         file.spread_transposed_convolutions(module)
     )

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linalg_ext as lx
-from guarded_memory import guarded
 from linalg_ext import target
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.contractions import pack_contractions
@@ -18,7 +17,7 @@ from linalg_ext.transforms.codegen.convolutions import tile_windows
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
 from memrefs import integers
 from resources import skip_machine
-from window_kernels import Windows, check
+from window_kernels import Windows, check, check_apart, check_guarded
 
 DIRECT, PACKED = "linalg_ext_windows", "linalg_ext_contraction"
 
@@ -207,27 +206,12 @@ def test_other_element_types(dtype: str, result: str) -> None:
 def test_nothing_beyond_an_operand_is_read(
     layout: tuple[str, str, str], width: int, stride: int
 ) -> None:
-    windows = convolution(layout, stride)
-    shapes = windows.shapes(SIZES | {"w": width}, PLACES)
-    x, k, c = (guarded(integers(*shape)) for shape in shapes)
-    expected = windows.reference(x, k, c)
-    windows.compiled((x, k, c))(x, k, c)
-    np.testing.assert_array_equal(c, expected)
+    check_guarded(convolution(layout, stride), SIZES | {"w": width}, PLACES)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)
 def test_operands_that_lie_apart(layout: tuple[str, str, str]) -> None:
-    windows = convolution(layout)
-    shapes = windows.shapes(SIZES, PLACES)
-    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
-    insides = [tuple(slice(1, 1 + size) for size in shape) for shape in shapes]
-    x, k, c = (room[inside] for room, inside in zip(rooms, insides, strict=True))
-    before = rooms[2].copy()
-    expected = windows.reference(x, k, c)
-    windows.compiled((x, k, c))(x, k, c)
-    np.testing.assert_array_equal(c, expected)
-    rooms[2][insides[2]] = before[insides[2]]
-    np.testing.assert_array_equal(rooms[2], before)
+    check_apart(convolution(layout), SIZES, PLACES)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)

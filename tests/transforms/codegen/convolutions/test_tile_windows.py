@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from guarded_memory import guarded
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.convolutions import tile_windows as file
@@ -19,7 +18,7 @@ from linalg_ext.transforms.codegen.convolutions.view_windows import view_windows
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
 from memrefs import integers
 from resources import skip_machine
-from window_kernels import Windows, check
+from window_kernels import Windows, check, check_apart, check_guarded
 
 PLAN = "linalg_ext_windows"
 
@@ -95,13 +94,9 @@ def test_several_results_for_each_channel(layout: tuple[str, str, str], each: in
 
 @pytest.mark.parametrize("layout", [("nhwc", "hwcm", "nhwcm")])
 def test_nothing_beyond_what_is_repeated_is_read(layout: tuple[str, str, str]) -> None:
-    windows = depthwise(layout)
     for channels in (3, 7, 8, 9):
         sizes = {"n": 1, "c": channels, "m": 2, "h": 2, "w": 5}
-        x, k, c = (guarded(integers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
-        expected = windows.reference(x, k, c)
-        windows.compiled((x, k, c))(x, k, c)
-        np.testing.assert_array_equal(c, expected)
+        check_guarded(depthwise(layout), sizes, {"h": 2, "w": 2})
 
 
 @pytest.mark.parametrize("channels", [2, 4, 8])
@@ -248,31 +243,15 @@ def test_nothing_beyond_an_operand_is_read(
     layout: tuple[str, str, str], width: int, stride: int
 ) -> None:
     sizes = {"n": 1, "c": 5, "h": 3, "w": width}
-    windows = depthwise(layout, stride)
-    x, k, c = (guarded(integers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
-    expected = windows.reference(x, k, c)
-    windows.compiled((x, k, c))(x, k, c)
-    np.testing.assert_array_equal(c, expected)
+    check_guarded(depthwise(layout, stride), sizes, {"h": 2, "w": 2})
 
 
 def test_operands_that_lie_apart_and_anywhere() -> None:
     """Strides that follow from no shape, an offset, addresses that are multiples of an element
     alone.
     """
-    windows = depthwise(LAYOUTS[0])
-    shapes = windows.shapes({"n": 2, "c": 17, "h": 4, "w": 5}, {"h": 2, "w": 3})
-    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
-    x, k, c = (
-        room[tuple(slice(1, 1 + size) for size in shape)]
-        for room, shape in zip(rooms, shapes, strict=True)
-    )
-    untouched = rooms[2].copy()
-    expected = windows.reference(x, k, c)
-    windows.compiled((x, k, c))(x, k, c)
-    np.testing.assert_array_equal(c, expected)
-    inside = tuple(slice(1, 1 + size) for size in shapes[2])
-    rooms[2][inside] = untouched[inside]
-    np.testing.assert_array_equal(rooms[2], untouched)
+    sizes = {"n": 2, "c": 17, "h": 4, "w": 5}
+    check_apart(depthwise(LAYOUTS[0]), sizes, {"h": 2, "w": 3})
 
 
 # What is left.

@@ -6,34 +6,15 @@ from typing import Any
 
 import pytest
 
-from examples import examples
-from kernels import normalized
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen.convolutions import view_windows as file
 from linalg_ext.transforms.codegen.convolutions.view_windows import view_windows
 from window_kernels import Windows
-
-
-def function(body: str) -> str:
-    return f"""
-    func.func @f(%i: memref<2x21x8xf32>, %k: memref<3x8x16xf32>, %o: memref<2x6x16xf32>) {{
-      {body}
-      return
-    }}"""
 
 
 def viewed(text: str) -> tuple[str, Any]:
     module = Module.parse(text, trusted=True)
     report = view_windows(module)
     return str(module.ir), report
-
-
-def test_the_example() -> None:
-    before, after = examples(file)[0]
-    module = Module.parse(function(before), trusted=True)
-    assert view_windows(module)
-    expected = Module.parse(function(after), trusted=True)
-    assert normalized(module.ir) == normalized(expected.ir)
 
 
 CONVOLUTION = Windows("nwc", "wcf", "nwf", strides={"w": 3}, dilations={"w": 2})

@@ -15,14 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linalg_ext as lx
-from guarded_memory import guarded
 from linalg_ext import target
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.convolutions import tile_windows
 from machines import AVX2, AVX512, WITHOUT_FMA
 from memrefs import integers
 from resources import skip_machine
-from window_kernels import Windows, check
+from window_kernels import Windows, check, check_apart, check_guarded
 
 FIRST, LAST = ("nchw", "fchw", "nfhw"), ("nhwc", "hwcf", "nhwf")
 """Channels first, and last."""
@@ -182,30 +181,17 @@ def test_nan_stays_in_its_windows() -> None:
 @pytest.mark.parametrize("width", [7, 14, 33])
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)
 def test_nothing_beyond_an_operand_is_read(layout: tuple[str, str, str], width: int) -> None:
-    windows = Windows(*layout)
     for height in (5, 6):
         sizes = {"n": 2, "c": 5, "f": 19, "h": height, "w": width}
-        x, k, c = (guarded(integers(*shape)) for shape in windows.shapes(sizes, PLACES))
-        expected = windows.reference(x, k, c)
         with choice(True):
-            windows.compiled((x, k, c))(x, k, c)
-        np.testing.assert_array_equal(c, expected)
+            check_guarded(Windows(*layout), sizes, PLACES)
 
 
 @pytest.mark.parametrize("known", ["all", "unit"])
 def test_operands_that_lie_apart(known: str) -> None:
-    windows = Windows(*FIRST)
-    shapes = windows.shapes({"n": 1, "c": 5, "f": 9, "h": 7, "w": 21}, PLACES)
-    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
-    insides = [tuple(slice(1, 1 + size) for size in shape) for shape in shapes]
-    x, k, c = (room[inside] for room, inside in zip(rooms, insides, strict=True))
-    before = rooms[2].copy()
-    expected = windows.reference(x, k, c)
+    sizes = {"n": 1, "c": 5, "f": 9, "h": 7, "w": 21}
     with choice(True):
-        windows.compiled((x, k, c), known=known)(x, k, c)
-    np.testing.assert_array_equal(c, expected)
-    rooms[2][insides[2]] = before[insides[2]]
-    np.testing.assert_array_equal(rooms[2], before)
+        check_apart(Windows(*FIRST), sizes, PLACES, known=known)
 
 
 # What follows, and who shares the work.

@@ -9,20 +9,17 @@ import numpy as np
 import pytest
 
 from kernels import kernel
-from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.vectorization import vectorize_loops as file
 from loop_texts import function, generic
+from machines import registers
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "i8": np.int8}
 LENGTHS = [0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 65, 100]
 PARALLEL = ["parallel", "parallel"]
 
 
-@pytest.fixture(autouse=True, params=[128, 256])
-def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers of this width, of machines on which masks are dear."""
-    machine = Machine(vector_bytes=request.param // 8, vector_registers=16)
-    monkeypatch.setattr(file, "this_machine", lambda: machine)
+bits = registers(file, 128, 256)
+"""Of machines on which masks are dear."""
 
 
 def random(dtype: Any, *shape: int) -> Any:

@@ -7,16 +7,11 @@ import pytest
 
 from guarded_memory import guarded
 from kernels import kernel
-from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.vectorization import vectorize_loops as file
 from loop_texts import function, generic
+from machines import registers
 
-
-@pytest.fixture(autouse=True, params=[128, 512])
-def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers of this width."""
-    machine = Machine(vector_bytes=request.param // 8, vector_registers=16)
-    monkeypatch.setattr(file, "this_machine", lambda: machine)
+bits = registers(file, 128, 512)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 9])

@@ -1,4 +1,4 @@
-"""Loops split where indices jump: the example, results beside NumPy's, and what is left alone."""
+"""Loops split where indices jump: results beside NumPy's, and what is left alone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import examples
-from kernels import normalized
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen.vectorization import split_index_sets as file
 from linalg_ext.transforms.codegen.vectorization.split_index_sets import split_index_sets
 
 ops = lx.ops
@@ -19,13 +16,6 @@ ops = lx.ops
 
 def around(body: str) -> str:
     return f"func.func @f(%x: memref<9xf32>, %y: memref<9xf32>) {{\n{body}\nreturn\n}}"
-
-
-def test_the_example() -> None:
-    before, after = examples(file)[0]
-    module = Module.parse(around(before), trusted=True)
-    assert split_index_sets(module)
-    assert normalized(module.ir) == normalized(Module.parse(around(after), trusted=True).ir)
 
 
 def _array(*shape: int, dtype: Any) -> Any:

@@ -10,8 +10,8 @@ import pytest
 from guarded_memory import guarded
 from kernels import kernel
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.vectorization import vectorize_scans as file
+from machines import registers
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64,
@@ -32,11 +32,7 @@ UFUNCS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=[128, 256, 512])
-def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers of this width."""
-    machine = Machine(vector_bytes=request.param // 8, vector_registers=16)
-    monkeypatch.setattr(file, "this_machine", lambda: machine)
+bits = registers(file, 128, 256, 512, autouse=False)
 
 
 def scan(
