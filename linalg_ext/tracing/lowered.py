@@ -241,12 +241,12 @@ class Compiled:
         entries, spare = entries_of(direct, leaves, dtypes)
         remaining = iter(entries)
         values = {
-            key: expected(child, [next(remaining) for _ in range(child.leaves)])
+            key: expected(child, remaining)
             for key, child in zip(self._arguments.keys, self._arguments.children, strict=True)
         }
         if function is not None:
             values |= {name: constant(value) for name, value in self._static}
-        results = expected(self._results, range(self._results.leaves))
+        results = expected(self._results, iter(range(self._results.leaves)))
         if results is None:
             return None
         return record_of(

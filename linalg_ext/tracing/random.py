@@ -36,7 +36,7 @@ from linalg_ext.tracing.values.elements import (
     position,
 )
 from linalg_ext.tracing.values.emission import demand, shape_text, structured_results
-from linalg_ext.tracing.values.sizes import AnySize, Shape
+from linalg_ext.tracing.values.sizes import AnySize, Shape, product_of
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, xp
 
@@ -303,7 +303,7 @@ def choice(
 
 @_by_kernel("count", "sizes", "replace")
 def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> Any:
-    total = math.prod(cast(Any, sizes))
+    total = product_of(sizes)
     if not replace and total > count:
         raise ArgumentError(
             f"random.choice of {total} of {count} parts without replacement",
@@ -346,16 +346,14 @@ def _drawn(
     key: Any, shape: Any, per_block: int, make: Callable[[Words], Any], dtype: DType
 ) -> Traced:
     sizes = as_shape(shape)
-    count: AnySize = 1
-    for size in sizes:
-        count = count * size
-        if isinstance(size, int) and size < 0:
-            raise ShapeError(
-                f"random numbers of shape {shape_text(sizes)}",
-                where=caller_location(),
-                expected="sizes that are not negative",
-            )
-    return xp.reshape(generated(_key(key), count, per_block, make, dtype, purpose=_DRAW), sizes)
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise ShapeError(
+            f"random numbers of shape {shape_text(sizes)}",
+            where=caller_location(),
+            expected="sizes that are not negative",
+        )
+    row = generated(_key(key), product_of(sizes), per_block, make, dtype, purpose=_DRAW)
+    return xp.reshape(row, sizes)
 
 
 def _pairs(words: Words) -> list[Element]:

@@ -32,7 +32,7 @@ from linalg_ext.tracing.values.conversion import (
 )
 from linalg_ext.tracing.values.elements import BOOL, as_dtype, select
 from linalg_ext.tracing.values.emission import broadcast_shapes, demand, full, pointwise, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, same
+from linalg_ext.tracing.values.sizes import AnySize, product_of, same
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
@@ -393,7 +393,7 @@ def resize(a: Any, new_shape: Any) -> Traced:
         raise ArgumentError(f"resize to {new_shape}", expected="no negative size")
     if same(count, 0):
         return full(sizes, 0, value.dtype)
-    total = math.prod(cast(Any, sizes))
+    total = product_of(sizes)
     places: Any = np.arange(total) if isinstance(total, int) else arange(total)
     return reshape(value[places % count], sizes)
 

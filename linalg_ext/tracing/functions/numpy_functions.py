@@ -109,8 +109,6 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "atleast_3d": shaping.at_least(3),
     "fliplr": lambda m: shaping.flip(m, 1),
     "flipud": lambda m: shaping.flip(m, 0),
-    "nansum": reductions.nan_free("sum", 0),
-    "nanprod": reductions.nan_free("prod", 1),
     "astype": lambda x, dtype, /, *, copy=True, device=None: cast_to(x, dtype),
     "fix": lambda x: xp.trunc(as_traced(x)),
     "isposinf": lambda x: _real("isposinf", x) == np.inf,

@@ -43,7 +43,7 @@ from linalg_ext.tracing.values.elements import (
     select,
 )
 from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, same
+from linalg_ext.tracing.values.sizes import Shape, product_of, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -150,15 +150,6 @@ def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     return function, traced
 
 
-def _extremum(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(
-        a: Any, axis: Any = None, keepdims: Any = False, initial: Any = UNSET, where: Any = True
-    ) -> Traced:
-        return reduced(name, function, a, axis, None, keepdims, initial, where)
-
-    return reduce
-
-
 def _logical(name: str, function: str) -> Callable[..., Traced]:
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
         return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
@@ -167,7 +158,7 @@ def _logical(name: str, function: str) -> Callable[..., Traced]:
 
 
 sum_, prod = partial(reduced, "sum", "add"), partial(reduced, "prod", "mul")
-max_, min_ = _extremum("max", "max_signed"), _extremum("min", "min_signed")
+max_, min_ = partial(reduced, "max", "max_signed"), partial(reduced, "min", "min_signed")
 any_, all_ = _logical("any", "or"), _logical("all", "and")
 
 
@@ -286,25 +277,17 @@ def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
     return xp.sqrt(var(a, *arguments, **keywords))
 
 
-def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
-    return _place("argmax", "max_signed", a, axis, keepdims, compare("gt"))
-
-
-def argmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
-    return _place("argmin", "min_signed", a, axis, keepdims, compare("lt"))
-
-
 def _place(
     name: str,
     function: str,
-    value: Any,
-    axis: Any,
-    keepdims: Any,
     is_better: Callable[[Element, Element], Element],
+    a: Any,
+    axis: Any = None,
+    *,
+    keepdims: Any = False,
 ) -> Traced:
-    whole = as_traced(value)
+    """Return the first place of the largest or smallest element, or of the first NaN."""
+    whole = as_traced(a)
     traced = xp.reshape(whole, -1) if axis is None else whole
     along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     refuse_empty(name, traced, (along,))
@@ -326,6 +309,10 @@ def _place(
     return place
 
 
+argmax = partial(_place, "argmax", "max_signed", compare("gt"))
+argmin = partial(_place, "argmin", "min_signed", compare("lt"))
+
+
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     return reduced("count_nonzero", "add", cast_to(a, bool), axis, np.int64, keepdims)
 
@@ -339,10 +326,8 @@ def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, np.int64, keepdims)
-    count: AnySize = 1
-    for reduced_axis in normal_axes(axis, traced.ndim, "mean"):
-        count = count * traced.shape[reduced_axis]
-    return count
+    axes = normal_axes(axis, traced.ndim, "mean")
+    return product_of(traced.shape[reduced_axis] for reduced_axis in axes)
 
 
 def refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
@@ -364,9 +349,9 @@ def _mean_dtype(dtype: DType) -> DType:
     return np.dtype(np.float64) if dtype.kind in "iub" else dtype
 
 
-def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
+def scanned(name: str, function: str, a: Any, axis: Any = None, dtype: Any = None) -> Traced:
     """Return a value accumulated along an axis by a function of scalar expressions."""
-    traced = ravel(value) if axis is None else as_traced(value)
+    traced = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     target = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
     carried, start = _carried(function, traced.dtype, target, is_row=place == traced.ndim - 1)
@@ -409,41 +394,28 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None) -> Trac
     return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
-    return scanned("cumsum", "add", a, axis, dtype)
+cumsum, cumprod = partial(scanned, "cumsum", "add"), partial(scanned, "cumprod", "mul")
 
 
-def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
-    return scanned("cumprod", "mul", a, axis, dtype)
+def _cumulative(name: str, function: str, start: int) -> Callable[..., Traced]:
+    def accumulate(
+        x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    ) -> Traced:
+        rank = as_traced(x).ndim
+        if axis is None and rank > 1:
+            raise ArgumentError(f"{name} of an array of rank {rank}", hint="give axis=")
+        along = 0 if axis is None else axis
+        value = scanned(name, function, x, along, dtype)
+        if not include_initial:
+            return value
+        widths = [(int(n == along % rank), 0) for n in range(rank)]
+        return xp.pad(value, widths, constant_values=start)
+
+    return accumulate
 
 
-def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Traced:
-    place = _axis_of_row("cumulative_sum", x, axis)
-    return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
-
-
-def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Traced:
-    place = _axis_of_row("cumulative_prod", x, axis)
-    return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
-
-
-def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
-    """Return the axis that is meant, which goes without saying for a row alone."""
-    if axis is None and as_traced(x).ndim > 1:
-        raise ArgumentError(f"{name} of an array of rank {as_traced(x).ndim}", hint="give axis=")
-    return 0 if axis is None else axis
-
-
-def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Traced:
-    if not is_wanted:
-        return value
-    place = normal_axis(axis, value.ndim, "cumulative")
-    widths = [(int(n == place), 0) for n in range(value.ndim)]
-    return xp.pad(value, widths, constant_values=number)
+cumulative_sum = _cumulative("cumulative_sum", "add", 0)
+cumulative_prod = _cumulative("cumulative_prod", "mul", 1)
 
 
 def _side(value: Any, shape: Shape) -> list[Traced]:
@@ -476,13 +448,19 @@ def _with(a: Any, number: float) -> Traced:
     return xp.where(xp.isnan(value), value.dtype.type(number), value)
 
 
-def nan_free(name: str, number: float) -> Callable[..., Any]:
+def _nan_free(name: str, number: float) -> Callable[..., Any]:
     """`numpy.nansum` and its like: with a number in the place of NaN."""
 
     def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
         return getattr(np, name)(_with(a, number), *arguments, **keywords)
 
     return reduce
+
+
+nansum, nanprod = _nan_free("sum", 0), _nan_free("prod", 1)
+nancumsum, nancumprod = _nan_free("cumsum", 0), _nan_free("cumprod", 1)
+# 0 where all are NaN.
+nanargmax, nanargmin = _nan_free("argmax", -np.inf), _nan_free("argmin", np.inf)
 
 
 def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
@@ -547,24 +525,6 @@ def nanvar(
 
 def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
     return xp.sqrt(nanvar(a, *arguments, **keywords))
-
-
-def nanargmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """`numpy.nanargmax`; 0 where all are NaN."""
-    return argmax(_with(a, -np.inf), axis, keepdims=keepdims)
-
-
-def nanargmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """`numpy.nanargmin`; 0 where all are NaN."""
-    return argmin(_with(a, np.inf), axis, keepdims=keepdims)
-
-
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumsum(_with(a, 0.0), axis, dtype)
-
-
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumprod(_with(a, 1.0), axis, dtype)
 
 
 def _fitting(number: Any, dtype: DType) -> Traced:

@@ -11,7 +11,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_loca
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.emission import broadcast_shapes, remapped, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, product_of, same
 from linalg_ext.tracing.values.tensor_ops import reshaped_tensor
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -44,16 +44,16 @@ def reshape(
         raise ArgumentError(f"reshape with order={order!r}", expected="C, F, A or K")
     traced = as_traced(a)
     extents = list(as_shape(newshape if shape is None else shape))
-    total = _count(traced.shape)
+    total = product_of(traced.shape)
     unknown = [axis for axis, size in enumerate(extents) if same(size, -1)]
     if len(unknown) == 1:
-        known = _count([size for size in extents if not same(size, -1)])
+        known = product_of(size for size in extents if not same(size, -1))
         if same(known, 0) is not True:
             extents[unknown[0]] = total // known
     trace = current_trace()
     call = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(extents))}"
     if any(isinstance(size, int) and size < 0 for size in extents) or not trace.agree(
-        _count(extents), total, call
+        product_of(extents), total, call
     ):
         raise ShapeError(call, expected=f"a shape of {total} elements, one size -1")
     shape = tuple(trace.resolved(size) for size in extents)
@@ -78,15 +78,8 @@ def _is_same(left: Sequence[AnySize], right: Sequence[AnySize]) -> bool:
     )
 
 
-def _count(shape: Sequence[AnySize]) -> AnySize:
-    count: AnySize = 1
-    for size in shape:
-        count = count * size
-    return count
-
-
 def ravel(a: Any, order: str = "C") -> Traced:
-    return reshape(a, (_count(as_traced(a).shape),), order)
+    return reshape(a, (as_traced(a).size,), order)
 
 
 def transpose(a: Any, axes: Any = None) -> Traced:

@@ -30,7 +30,7 @@ from linalg_ext.tracing.values.elements import (
     select,
 )
 from linalg_ext.tracing.values.emission import demand, full, pointwise, shape_text, structured
-from linalg_ext.tracing.values.sizes import AnySize, Size, same
+from linalg_ext.tracing.values.sizes import Size, product_of, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -215,23 +215,23 @@ other methods have both at 1.
 _DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-def median(a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Traced:
-    return _median("median", a, axis, keepdims, skips_nan=False)
-
-
-def nanmedian(
-    a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False
+def _median(
+    name: str,
+    skips_nan: bool,
+    a: Any,
+    axis: Any = None,
+    overwrite_input: Any = False,
+    keepdims: Any = False,
 ) -> Traced:
-    return _median("nanmedian", a, axis, keepdims, skips_nan=True)
-
-
-def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     places = (xp.floor_divide(rows.last + more, 2) for more in (0, 1))
     low, high = (cast_to(rows.at(place), rows.dtype) for place in places)
     # NumPy's mean of one adds it to 0, which takes the sign of -0.0.
     middle = xp.where(low == high, low + 0, (low + high) / 2)
     return rows.shaped(cast_to(rows.with_nan(middle), rows.dtype), keepdims, 0)
+
+
+median, nanmedian = partial(_median, "median", False), partial(_median, "nanmedian", True)
 
 
 def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:
@@ -318,9 +318,7 @@ class _Rows:
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
-        count: AnySize = 1
-        for place in axes:
-            count = count * value.shape[place]
+        count = product_of(value.shape[place] for place in axes)
         refuse_empty(name, value, axes or range(value.ndim))
         rows = xp.transpose(value, (*rest, *axes))
         rows = xp.reshape(rows, (*(value.shape[place] for place in rest), count))

@@ -144,8 +144,12 @@ def constant(number: complex, dtype: DType) -> Element:
 
 def position(dim: int) -> Element:
     """Return the position along a dimension of the iteration space, as int64, inside a body."""
-    value = arith.IndexCastOp(element_type(INT64), linalg.IndexOp(dim).result).result
-    return Element(value, INT64)
+    return of_index(linalg.IndexOp(dim).result)
+
+
+def of_index(value: ir.Value) -> Element:
+    """Return a value of type index as an int64."""
+    return Element(arith.IndexCastOp(element_type(INT64), value).result, INT64)
 
 
 def real(x: Element) -> Element:

@@ -12,7 +12,14 @@ from linalg_ext.structured import loops
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.structured.outputs import filled
-from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
+from linalg_ext.tracing.values.elements import (
+    INT64,
+    Element,
+    constant,
+    element_type,
+    of_index,
+    position,
+)
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
 from linalg_ext.tracing.values.tensor_ops import (
     empty,
@@ -208,7 +215,7 @@ def remapped(value: Traced, axes: Sequence[int]) -> Traced:
     if open_axes:
         trace = current_trace([value])
         with at_users_line():
-            sizes = [Element(_as_int64(trace.value(size)), INT64) for size in shape]
+            sizes = [of_index(trace.value(size)) for size in shape]
         return gathered(
             value,
             [],
@@ -240,11 +247,6 @@ def remapped(value: Traced, axes: Sequence[int]) -> Traced:
             lambda arguments: [Element(arguments[0], dtype)],
         )
     return Traced(result, dtype, shape)
-
-
-def _as_int64(index: ir.Value) -> ir.Value:
-    result: ir.Value = arith.IndexCastOp(element_type(INT64), index).result
-    return result
 
 
 def gathered(

@@ -9,7 +9,7 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
-from linalg_ext.tracing.values.sizes import AnySize, Size
+from linalg_ext.tracing.values.sizes import AnySize, Size, names_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,4 @@ class Argument:
     @property
     def names(self) -> frozenset[str]:
         """Return the open dimensions of its shape."""
-        return frozenset(
-            name for size in self.shape if isinstance(size, Size) for name in size.names
-        )
+        return names_of(*self.shape)

@@ -22,7 +22,7 @@ from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.values.axes import normal_axis
 from linalg_ext.tracing.values.elements import as_dtype
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, product_of
 from linalg_ext.tracing.values.tensor_ops import as_type, reshaped_tensor, spread
 from linalg_ext.tracing.values.trace import Trace, at_users_line, running, static_sizes
 from linalg_ext.tracing.values.unsupported import Unrecorded, refuse
@@ -56,6 +56,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     shape: Any
     dtype: Any
     is_array: bool
+    become: Callable[[Any], Traced]
 
     if TYPE_CHECKING:  # results of the mixin's operators; its own stubs do not say
 
@@ -88,10 +89,6 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         def __invert__(self) -> Traced: ...
         def __abs__(self) -> Traced: ...
 
-    def become(self, other: Any) -> Traced:
-        """Take the value of another."""
-        raise NotImplementedError
-
     @property
     def ndim(self) -> int:
         """Return the number of dimensions."""
@@ -100,10 +97,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     @property
     def size(self) -> Any:
         """Return the number of elements."""
-        count = 1
-        for size in self.shape:
-            count = count * size
-        return count
+        return product_of(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -192,27 +186,15 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         order = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
         return xp.transpose(self, order or None)
 
-    def ravel(self, order: str = "C") -> Traced:
-        """Return the elements in one row."""
-        return xp.ravel(self, order=order)
-
     def flatten(self, order: str = "C") -> Traced:
         """Return a copy of the elements in one row."""
         return xp.ravel(self, order=order).apart()
-
-    def swapaxes(self, axis1: int, axis2: int) -> Traced:
-        """Return two axes exchanged."""
-        return xp.swapaxes(self, axis1, axis2)
 
     def copy(self, order: str = "C") -> Traced:
         """Another array with the same values."""
         array = xp.copy(self)
         array.is_in_rows = order == "C"
         return array
-
-    def dot(self, other: Any) -> Traced:
-        """`numpy.dot`."""
-        return xp.dot(self, other)
 
     def conj(self) -> Traced:
         """Return the complex conjugate; a real value itself.
@@ -307,7 +289,7 @@ def _method(name: str, function: Any) -> Any:
 for _name in (
     *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
     *("argsort", "ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal"),
-    *("trace", "argpartition", "searchsorted", "nonzero"),
+    *("trace", "argpartition", "searchsorted", "nonzero", "ravel", "swapaxes", "dot"),
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 
