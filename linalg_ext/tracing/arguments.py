@@ -25,8 +25,8 @@ from linalg_ext.tracing.values.containers import (
 from linalg_ext.tracing.values.conversion import refuse_matrix
 from linalg_ext.tracing.values.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.values.specs import Argument, ShapeDtype
-from linalg_ext.tracing.values.traced import Traced
 
+_NAMED = inspect.Parameter.VAR_KEYWORD
 _WEAK = (int, float, complex)
 _PLAIN = frozenset(np.dtype(char) for char in "?bBhHiIlLfdFD")
 """Dtypes of arrays that are taken as they are: there is nothing to ask of them."""
@@ -44,7 +44,6 @@ class Call:
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
         binding: of the function.
-        bind: makes positional and keyword arguments of leaves.
     """
 
     leaves: list[Any]
@@ -54,7 +53,10 @@ class Call:
     structure: Structure
     static: tuple[tuple[str, Any], ...]
     binding: Binding
-    bind: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+    def bind(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments that hold these values for the leaves."""
+        return self.binding.back({**unflatten(self.structure, values), **dict(self.static)})
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -109,7 +111,7 @@ class Binding:
                 expected=f"{self._function}{signature}",
             ) from None
         return {
-            name: dict(value) if self._is(name, inspect.Parameter.VAR_KEYWORD) else value
+            name: dict(value) if signature.parameters[name].kind is _NAMED else value
             for name, value in bound.arguments.items()
         }
 
@@ -158,9 +160,6 @@ class Binding:
                     expectations[at] = child
         return expectations
 
-    def _is(self, name: str, kind: Any) -> bool:
-        return self.signature is not None and self.signature.parameters[name].kind is kind
-
 
 class Parameters:
     """The parameters of a jitted function.
@@ -207,10 +206,6 @@ class Parameters:
             )
         )
 
-    def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-        """Return whether a traced value is among the arguments."""
-        return any(isinstance(leaf, Traced) for leaf in leaves_of([list(arguments), dict(named)]))
-
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
     ) -> Call:
@@ -245,10 +240,6 @@ class Parameters:
             kinds = self._checked(arrays, kinds, names)
         elif self._dynamic:
             kinds = [_opened(kind, name) for kind, name in zip(kinds, names, strict=True)]
-
-        def rebuilt(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            return self.binding.back({**unflatten(structure, values), **static})
-
         return Call(
             leaves,
             arrays,
@@ -257,7 +248,6 @@ class Parameters:
             structure,
             tuple(sorted(static.items())),
             self.binding,
-            rebuilt,
         )
 
     def _check_static(self, name: str, value: Any) -> None:

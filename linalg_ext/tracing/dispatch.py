@@ -114,15 +114,14 @@ def on_part(value: Traced, index: Any) -> Any:
     if isinstance(value, Known) and is_known(index):
         return computed(operator.getitem, (value, index), {})
     place = revealed(index)
-    known = place if isinstance(place, tuple) else (place,)
-    if len(known) == value.ndim and all(type(item) is int for item in known):
-        return value.scalar(known, lambda: indexed(value, place))
+    listed = place if isinstance(place, tuple) else (place,)
+    if len(listed) == value.ndim and all(type(item) is int for item in listed):
+        return value.scalar(listed, lambda: indexed(value, place))
     if is_traced(place) and place.dtype == np.bool_ and place.shape == value.shape and place.ndim:
         return Selection(value, place)
     part = indexed(value, place)
     items = expanded(value, place)
-    has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))
-    part.is_array = bool(part.ndim) or has_ellipsis
+    part.is_array = bool(part.ndim) or any(item is ... for item in listed)
     is_copy = any(is_array(item) or (is_traced(item) and item.is_array) for item in items)
     if is_copy or not (value.is_array and part.is_array):
         return part
@@ -308,10 +307,6 @@ def _same(function: Any) -> Callable[..., Traced]:
     return lambda base, new, *rest, **keywords: FUNCTIONS[function](new, *rest, **keywords)
 
 
-def _turned_back(base: Traced, new: Traced, k: int = 1, axes: Any = (0, 1)) -> Traced:
-    return shaping.rot90(new, -k, axes)
-
-
 _INVERSES: Mapping[Any, Callable[..., Traced]] = {
     **dict.fromkeys((np.reshape, np.ravel, np.squeeze, np.expand_dims), _shape_of),
     **dict.fromkeys((np.atleast_1d, np.atleast_2d, np.atleast_3d), _shape_of),
@@ -325,7 +320,7 @@ _INVERSES: Mapping[Any, Callable[..., Traced]] = {
         if hasattr(module, "matrix_transpose")
     },
     **{function: _same(function) for function in (np.flip, np.fliplr, np.flipud)},
-    np.rot90: _turned_back,
+    np.rot90: lambda base, new, k=1, axes=(0, 1): shaping.rot90(new, -k, axes),
 }
 """For each function of which the result can be written: the first argument, by a new result."""
 

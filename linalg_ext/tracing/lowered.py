@@ -47,7 +47,7 @@ _MOST_SHAPES = 256
 """The most sets of sizes that are remembered; the sizes of other calls are compared each time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """The trace of a function for the arguments of one call.
 
@@ -67,34 +67,22 @@ class Recording:
     demands: tuple[Demand, ...]
     results: Structure
     dtypes: tuple[DType, ...]
-    callbacks: tuple[Callback, ...] = ()
+    callbacks: tuple[Callback, ...]
 
 
 Compile = Callable[[Call, Recording, "bool | float | Tuning | None"], "Compiled"]
 """Compiles a recording for the arguments of a call, with `tune=` as it was given."""
 
 
-class Lowered:
-    """A traced function, before it is compiled.
+@dataclass(frozen=True, eq=False, repr=False)
+class Lowered(Recording):
+    """A traced function, before it is compiled: `module` has it in linalg on tensors.
 
     Attributes:
-        module: the function, in linalg on tensors.
-        name: its name in the module.
-        call: the arguments that it was traced for.
-        results: how its results are contained.
-        dtypes: theirs.
-        callbacks: functions of Python that its code calls; its kernel keeps them alive.
+        compiled_for: compiles it.
     """
 
-    def __init__(self, recording: Recording, compile: Compile) -> None:
-        self._recording = recording
-        self._compile = compile
-        self.module = recording.module
-        self.name = recording.name
-        self.call = recording.call
-        self.results = recording.results
-        self.dtypes = recording.dtypes
-        self.callbacks = recording.callbacks
+    compiled_for: Compile
 
     def as_text(self) -> str:
         """Return the module as MLIR text."""
@@ -106,7 +94,7 @@ class Lowered:
         Args:
             tune: as for `linalg_ext.compile`; by default as `jit` was told.
         """
-        return self._compile(self.call, self._recording, tune)
+        return self.compiled_for(self.call, self, tune)
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"

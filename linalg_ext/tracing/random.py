@@ -162,14 +162,13 @@ def uniform(
     result_dtype = _float("uniform", dtype)
     digits = _MANTISSAS[result_dtype.name]
 
-    def make(words: Words) -> list[Element]:
-        if digits > 32:
-            return [
-                _scaled(shifted_right(x, 64 - digits), digits, result_dtype) for x in _pairs(words)
-            ]
-        return [_scaled(shifted_right(x, 32 - digits), digits, result_dtype) for x in words]
+    width = 64 if digits > 32 else 32
 
-    numbers = _drawn(key, shape, 2 if digits > 32 else 4, make, result_dtype)
+    def make(words: Words) -> list[Element]:
+        numbers = _pairs(words) if width == 64 else words
+        return [_scaled(shifted_right(x, width - digits), digits, result_dtype) for x in numbers]
+
+    numbers = _drawn(key, shape, 128 // width, make, result_dtype)
     if isinstance(minval, Traced) or isinstance(maxval, Traced) or (minval, maxval) != (0.0, 1.0):
         low, high = cast_to(minval, result_dtype), cast_to(maxval, result_dtype)
         numbers = numbers * (high - low) + low

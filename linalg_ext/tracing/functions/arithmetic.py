@@ -65,9 +65,7 @@ def sign(x: Element) -> Element:
 
 def floor_divide(x: Element, y: Element) -> Element:
     """Division that rounds down; integers divided by 0 give 0."""
-    if is_integer(x):
-        return _divided(x, y)[0]
-    return _float_divided(x, y)[0]
+    return (_divided if is_integer(x) else _float_divided)(x, y)[0]
 
 
 def remainder(x: Element, y: Element) -> Element:
@@ -75,9 +73,7 @@ def remainder(x: Element, y: Element) -> Element:
 
     An integer divided by 0 leaves 0.
     """
-    if is_integer(x):
-        return _divided(x, y)[1]
-    return _float_divided(x, y)[1]
+    return (_divided if is_integer(x) else _float_divided)(x, y)[1]
 
 
 def reciprocal(x: Element) -> Element:

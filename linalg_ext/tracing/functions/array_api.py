@@ -141,15 +141,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Traced:
     return xp.clip(as_traced(x), min, max)
 
 
-def _frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
-    return asarray(np.fft.fftfreq(n, d), dtype=dtype, device=device)
+def _frequencies(function: Any) -> Callable[..., Traced]:
+    def call(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
+        return asarray(function(n, d), dtype=dtype, device=device)
+
+    return call
 
 
-def _half_frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
-    return asarray(np.fft.rfftfreq(n, d), dtype=dtype, device=device)
-
-
-fft.fftfreq, fft.rfftfreq = _frequencies, _half_frequencies
+fft.fftfreq, fft.rfftfreq = _frequencies(np.fft.fftfreq), _frequencies(np.fft.rfftfreq)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:

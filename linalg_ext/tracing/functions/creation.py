@@ -266,11 +266,7 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
     return Traced(value.tensor, value.dtype, value.shape, value.axes)
 
 
-def parts(name: str, body: Any) -> Any:
+def part(name: str, body: Any, val: Any) -> Traced:
     """`numpy.real` and `numpy.imag`."""
-
-    def take(val: Any) -> Traced:
-        value = as_traced(val)
-        return pointwise(name, body, [value], part_dtype(value.dtype))
-
-    return take
+    value = as_traced(val)
+    return pointwise(name, body, [value], part_dtype(value.dtype))

@@ -20,7 +20,7 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, Shap
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.arithmetic import compare, extremum
 from linalg_ext.tracing.functions.complex_functions import created
-from linalg_ext.tracing.functions.shaping import ravel, with_axes_of_one
+from linalg_ext.tracing.functions.shaping import neighbours, ravel, with_axes_of_one
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import (
     arrays_of,
@@ -433,9 +433,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     first, last = (_side(x, side_shape) if n else [] for x in (prepend, append))
     if first or last:
         value = xp.concatenate([*first, value, *last], place)
-    before = (slice(None),) * place
     for _ in range(n):
-        later, earlier = value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
+        later, earlier = neighbours(value, place)
         value = later != earlier if value.dtype == np.bool_ else later - earlier
     return value
 

@@ -15,9 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.values.containers import Structure, as_key, flatten, mapped, unflatten
-from linalg_ext.tracing.values.sizes import Shape
 from linalg_ext.tracing.values.trace import Trace, running, users_location
 from linalg_ext.tracing.values.traced import Traced
 
@@ -98,16 +96,11 @@ class _Op:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A result: an operand itself, or a value made of the tensor of a number."""
+    """A result: an operand itself, or a value like another, made of the tensor of a number."""
 
     operand: int | None
     tensor: int
-    dtype: DType
-    shape: Shape
-    axes: tuple[int | None, ...]
-    weak: type | None
-    is_array: bool
-    is_in_rows: bool
+    like: Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +145,7 @@ def _locate(op: ir.Operation, location: ir.Location) -> ir.WalkResult:
 def _result_of(result: _Result, values: Sequence[Any], operands: Sequence[Traced]) -> Traced:
     if result.operand is not None:
         return operands[result.operand]
-    value = Traced(values[result.tensor], result.dtype, result.shape, result.axes, weak=result.weak)
-    value.is_array, value.is_in_rows = result.is_array, result.is_in_rows
-    return value
+    return _stand_in(values[result.tensor], result.like)
 
 
 _UNLIKE: Any = object()
@@ -207,10 +198,10 @@ def _first(tensor: ir.Value, operands: Sequence[Traced]) -> int:
     return next(places, len(operands))
 
 
-def _stand_in(argument: ir.Value, operand: Traced) -> Traced:
-    stand_in = Traced(argument, operand.dtype, operand.shape, operand.axes, weak=operand.weak)
-    stand_in.is_array, stand_in.is_argument = operand.is_array, operand.is_argument
-    stand_in.is_in_rows = operand.is_in_rows
+def _stand_in(tensor: ir.Value, like: Traced) -> Traced:
+    stand_in = Traced(tensor, like.dtype, like.shape, like.axes, weak=like.weak)
+    stand_in.is_array, stand_in.is_argument = like.is_array, like.is_argument
+    stand_in.is_in_rows = like.is_in_rows
     return stand_in
 
 
@@ -246,13 +237,4 @@ def _result(leaf: Any, arguments: Sequence[Traced], numbers: Mapping[Any, int]) 
     operand = next((at for at, argument in enumerate(arguments) if argument is leaf), None)
     if leaf.base is not None or leaf.line is not None or leaf.is_written:
         return None
-    return _Result(
-        operand,
-        numbers[leaf.tensor],
-        leaf.dtype,
-        leaf.shape,
-        leaf.axes,
-        leaf.weak,
-        leaf.is_array,
-        leaf.is_in_rows,
-    )
+    return _Result(operand, numbers[leaf.tensor], leaf)

@@ -240,19 +240,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
     return reshape(wide, tuple(sizes))
 
 
-def at_least(rank: int) -> Any:
+def at_least(rank: int, *arrays: Any) -> Any:
     """`numpy.atleast_1d` and its like."""
-
-    def widen(*arrays: Any) -> Any:
-        widened = []
-        for array in map(as_traced, arrays):
-            missing = max(rank - array.ndim, 0)
-            before = int(missing == 2) if rank == 3 else missing
-            axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
-            widened.append(with_axes_of_one(array, axes, array.ndim + missing))
-        return widened[0] if len(widened) == 1 else tuple(widened)
-
-    return widen
+    widened = []
+    for array in map(as_traced, arrays):
+        missing = max(rank - array.ndim, 0)
+        before = int(missing == 2) if rank == 3 else missing
+        axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
+        widened.append(with_axes_of_one(array, axes, array.ndim + missing))
+    return widened[0] if len(widened) == 1 else tuple(widened)
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Traced, ...]:
@@ -283,6 +279,17 @@ def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
         [dim for _, dim in both],
         weak=value.weak,
     )
+
+
+def along(row: Traced, axis: int, rank: int) -> Traced:
+    """Return a row as an array of a rank, along one of its axes."""
+    return with_axes_of_one(row, [place for place in range(rank) if place != axis], rank)
+
+
+def neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
+    """Return all but the first, and all but the last, along an axis."""
+    before = (slice(None),) * axis
+    return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
 
 
 def _shifts(name: str, bitorder: Any) -> Any:

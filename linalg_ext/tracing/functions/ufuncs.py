@@ -307,11 +307,9 @@ _OF_PYTHON = (
 
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
     """Return the type of the number that Python would compute, where all are numbers of Python."""
-    if not all(isinstance(kind_for_numpy(value), type) for value in inputs):
-        return None
-    if ufunc not in _OF_PYTHON:
-        return None
     kinds = [kind_for_numpy(value) for value in inputs]
+    if ufunc not in _OF_PYTHON or not all(isinstance(kind, type) for kind in kinds):
+        return None
     if ufunc is np.divide:
         return complex if complex in kinds else float
     if ufunc is np.absolute and complex in kinds:

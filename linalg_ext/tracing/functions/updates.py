@@ -276,8 +276,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     values = fitted(v, target.dtype)
     if not index.shape[0]:
         return
-    flat = reshape(target, (size,))
-    new = updated(flat, index, replaced, resize(values, index.shape))
+    _write_in_a_row(target, index, resize(values, index.shape))
+
+
+def _write_in_a_row(target: Traced, index: Any, values: Any) -> None:
+    new = updated(reshape(target, (target.size,)), index, replaced, values)
     target.become(reshape(new, target.shape))
 
 
@@ -317,21 +320,17 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         )
     step = 1 + sum(int(np.prod(sizes[place:])) for place in range(1, len(sizes)))
     end = None if wrap or len(sizes) > 2 else sizes[1] * sizes[1]
-    flat = reshape(target, (target.size,))
     index = slice(None, end, step)
     count = len(range(*index.indices(target.size)))
     values = fitted(val, target.dtype)
-    if not count:
-        return
-    new = updated(flat, index, replaced, resize(values, (count,)))
-    target.become(reshape(new, target.shape))
+    if count:
+        _write_in_a_row(target, index, resize(values, (count,)))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
     target = _target("put_along_axis", arr)
     if axis is None:
-        flat = reshape(target, (target.size,))
-        target.become(reshape(updated(flat, indices, replaced, values), target.shape))
+        _write_in_a_row(target, indices, values)
         return
     index = along_axis("put_along_axis", target, indices, axis)
     target.become(updated(target, index, replaced, values))
