@@ -266,13 +266,14 @@ def same_but_for_sizes(
     A size that a function computes with is a constant in it, which differs at other sizes.
 
     Args:
-        one, other: the functions.
+        left, right: the functions.
         ignore_maps: whether indexing maps may differ.
     """
     ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
-    pairs = zip(_inner_ops(left), _inner_ops(right), strict=False)
-    same_length = sum(1 for _ in _inner_ops(left)) == sum(1 for _ in _inner_ops(right))
-    return same_length and all(_is_alike(left_op, right_op, ignored) for left_op, right_op in pairs)
+    left_ops, right_ops = list(_inner_ops(left)), list(_inner_ops(right))
+    return len(left_ops) == len(right_ops) and all(
+        _is_alike(*pair, ignored) for pair in zip(left_ops, right_ops, strict=True)
+    )
 
 
 _SIZES = frozenset({"static_sizes", "static_output_shape"})
@@ -280,10 +281,7 @@ _SIZES = frozenset({"static_sizes", "static_output_shape"})
 
 
 def _is_alike(left: ir.Operation, right: ir.Operation, ignored: frozenset[str]) -> bool:
-    left_attributes, right_attributes = (
-        dict(left.attributes.items()),
-        dict(right.attributes.items()),
-    )
+    left_attributes, right_attributes = (dict(op.attributes.items()) for op in (left, right))
     if left.name != right.name or left_attributes.keys() != right_attributes.keys():
         return False
     for name, attribute in left_attributes.items():

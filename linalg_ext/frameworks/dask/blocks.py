@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
 from linalg_ext.target.text import bytes_text
+from linalg_ext.tracing.values.containers import leaves_of
 from linalg_ext.utils.hooks import is_dask
 
 Array = np.ndarray[Any, DType]
@@ -229,15 +230,12 @@ def _with_panels(
         if not cut:
             return chunks
         longest = max(cut, key=lambda dim: len(chunks[dim]))
-        merged = {**chunks, longest: tuple(_in_pairs(chunks[longest]))}
+        sizes = chunks[longest]
+        pairs = tuple(sum(sizes[first : first + 2]) for first in range(0, len(sizes), 2))
+        merged = {**chunks, longest: pairs}
         if any(block_bytes(operand, merged) > PANEL_BYTES for operand in inputs):
             return chunks
         chunks = merged
-
-
-def _in_pairs(sizes: Chunks) -> Iterator[int]:
-    for index in range(0, len(sizes), 2):
-        yield sum(sizes[index : index + 2])
 
 
 @dataclass(frozen=True)
@@ -467,7 +465,7 @@ class _Node:
     combine: Combine
 
     def __call__(self, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
-        total = self.combine(*_flat(blocks))
+        total = self.combine(*leaves_of(blocks))
         return total if keepdims else total.reshape(np.delete(total.shape, axis))
 
 
@@ -496,11 +494,3 @@ def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name:
 
 def _as_it_is(block: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     return block
-
-
-def _flat(blocks: Any) -> Iterator[Array]:
-    if isinstance(blocks, list):
-        for block in blocks:
-            yield from _flat(block)
-    else:
-        yield blocks

@@ -107,10 +107,8 @@ class _OnBlock:
     threads: int
 
     def __call__(self, *blocks: Any) -> Any:
-        constants, by_position = (
-            iter(self.constants),
-            dict(zip(self.positions, blocks, strict=True)),
-        )
+        constants = iter(self.constants)
+        by_position = dict(zip(self.positions, blocks, strict=True))
         leaves = [
             by_position[position] if position in by_position else next(constants)
             for position in range(self.structure.leaves)
@@ -294,7 +292,7 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             constants.append((parameter.position, value))
             continue
         array = known_array(value, f"`{name}`: {parameter}")
-        _check(name, parameter, array)
+        _check(name, parameter, parameter.type, array)
         inputs.append(BlockedOperand(array, dims, f"`{name}`: {parameter}"))
         for dim, size in zip(dims, array.shape, strict=True):
             if sizes.setdefault(dim, size) != size:
@@ -336,8 +334,8 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
         ArgumentError: it writes to its arguments, or its module is gone.
     """
     name, recipe = kernel.signature.name, kernel.recipe
-    arrays = [p for p in kernel.signature.parameters if isinstance(p.type, ArrayType)]
-    kinds = {p.type.kind for p in arrays if isinstance(p.type, ArrayType)}
+    types = [parameter.type for parameter in kernel.signature.parameters]
+    kinds = {type_.kind for type_ in types if isinstance(type_, ArrayType)}
     if recipe is None or "memref" in kinds or not kernel.signature.results:
         raise ArgumentError(
             f"`{name}` cannot be applied to dask arrays: it is not a function of tensors",
@@ -357,10 +355,7 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
     return replace(axes, whole={**fixed, **axes.whole})
 
 
-def _check(name: str, parameter: Parameter, array: Any) -> None:
-    kind = parameter.type
-    if not isinstance(kind, ArrayType):
-        return
+def _check(name: str, parameter: Parameter, kind: ArrayType, array: Any) -> None:
     fits = len(array.shape) == len(kind.shape) and all(
         own in (None, size) for own, size in zip(kind.shape, array.shape, strict=True)
     )

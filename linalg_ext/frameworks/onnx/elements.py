@@ -136,7 +136,7 @@ def _matmul_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> 
 def _qlinear_matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     a, a_scale, a_zero, b, b_scale, b_zero, *quantum = node.input
     sums = _product(write, a, a_zero, b, b_zero)
-    _scaled(write, sums, [_of_rows(write, a_scale), b_scale], quantum, node.output[0])
+    _scaled(write, sums, [write.along(a_scale, 0, 2), b_scale], quantum, node.output[0])
 
 
 def _conv_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ def _qlinear_conv(write: Writer, node: Any, attributes: Mapping[str, Any]) -> No
 
 
 def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str = "") -> str:
-    rows = _of_rows(write, a_zero) if a_zero else ""
+    rows = write.along(a_zero, 0, 2) if a_zero else ""
     return write("MatMul", write.wide(a, rows), write.wide(b, b_zero), gives=gives)
 
 
@@ -177,11 +177,6 @@ def _convolved(
         x = write("Cast", x, to=onnx().TensorProto.INT32)
         attributes = {**attributes, "pads": [0] * len(pads)}
     return write("Conv", x, w, *filter(None, [bias]), gives=gives, **attributes)
-
-
-def _of_rows(write: Writer, value: str) -> str:
-    """Return the numbers of the rows of a matrix as a column; a scalar for all rows as it is."""
-    return write.along(value, 0, 2)
 
 
 def _scaled(

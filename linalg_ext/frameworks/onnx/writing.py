@@ -148,11 +148,6 @@ class Writer:
         bounds = self.integers(start), self.integers(stop), self.integers(axis)
         return self("Slice", value, *bounds)
 
-    def reversed(self, value: str, axis: int) -> str:
-        """Backwards along an axis."""
-        ends = self.integers(-1), self.integers(-(1 << 63) + 1)
-        return self("Slice", value, *ends, self.integers(axis), self.integers(-1))
-
     def wide(self, value: str, zero: str) -> str:
         """Write integers as 32-bit ones, minus their zero point, if any."""
         wide = self("Cast", value, to=onnx().TensorProto.INT32)
@@ -281,7 +276,11 @@ def _evaluated(node: Any, known: Known) -> list[Array] | None:
     reference = importlib.import_module("onnx.reference")
     helper, names = onnx().helper, [name for name in dict.fromkeys(node.input) if name]
     info = [
-        helper.make_tensor_value_info(name, known.kinds.get(name) or _kind(known, name), None)
+        helper.make_tensor_value_info(
+            name,
+            known.kinds.get(name) or helper.np_dtype_to_tensor_dtype(known.constants[name].dtype),
+            None,
+        )
         for name in names
     ]
     outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
@@ -299,8 +298,3 @@ def _evaluated(node: Any, known: Known) -> list[Array] | None:
     if any(a.size > _MOST_ELEMENTS or a.size == 0 or a.dtype == object for a in arrays):
         return None
     return arrays
-
-
-def _kind(known: Known, name: str) -> int:
-    kind: int = onnx().helper.np_dtype_to_tensor_dtype(known.constants[name].dtype)
-    return kind

@@ -69,8 +69,7 @@ def gradient(x: Any, weights: Any, offs: Any, grad: Any) -> tuple[Any, Any]:
 def _op(name: str) -> Any:
     """Return an op of PyTorch's, registered when it is first asked for."""
     run, like = (_run_rows, _like_rows) if name == ROWS else (_run_sums, _like_sums)
-    op = define_op(name, run, ("x", "y", "ends"), 1)
-    op.register_fake(like)
+    define_op(name, run, like, ("x", "y", "ends"), 1)
     return getattr(torch().ops.linalg_ext, name).default
 
 
