@@ -142,7 +142,6 @@ class Binding:
         """Return the types that native code expects of a call's arguments, positional ones first.
 
         Args:
-            count, names: of the call.
             values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
@@ -162,11 +161,7 @@ class Binding:
 
 
 class Parameters:
-    """The parameters of a jitted function.
-
-    Attributes:
-        binding: of all of its parameters.
-    """
+    """The parameters of a jitted function."""
 
     def __init__(
         self,
@@ -406,8 +401,6 @@ T = TypeVar("T")
 
 
 class _Mark:
-    """The mark of a static parameter, among the metadata of its annotation."""
-
     def __repr__(self) -> str:
         return "static"
 

@@ -248,7 +248,6 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         """Return the kernel for the arguments of a call, compiled where it is new.
 
         Args:
-            call: the arguments.
             recording: an earlier trace for them. Where the function did something else in the trace
                 that the kernel is of, as globals have changed, the recording is compiled by itself.
             tune: as of `linalg_ext.compile`; None for the option of `jit`.

@@ -100,7 +100,6 @@ class Lowered(Recording):
         return f"<Lowered {self.name}>\n{self.as_text()}"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the module."""
         return self.module._repr_html_()
 
     def __rich__(self) -> RenderableType:
@@ -189,11 +188,8 @@ class Compiled:
         """Have native code answer calls like one from now on, where it can.
 
         Args:
-            native: the native caller.
             called: this, or the function.
             leaves: of that call, as they were given.
-            count: how many positional arguments it had.
-            names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
             libraries: those in force when the function chose this.
         """
@@ -248,7 +244,6 @@ class Compiled:
         )
 
     def _refuse(self, structure: Structure) -> NoReturn:
-        """Raise the error for arguments that are not built as those that were traced."""
         name = self.kernel.signature.name
         if structure.leaves != len(self._kinds):
             raise ArityError(
@@ -349,7 +344,6 @@ class Compiled:
         return repr(self.kernel)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the kernel."""
         return self.kernel._repr_html_()
 
     def __rich__(self) -> RenderableType:

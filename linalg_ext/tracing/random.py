@@ -408,12 +408,7 @@ Words = Sequence[Element]
 
 
 def philox(counter: Words, key: Words) -> list[Element]:
-    """Return four random words.
-
-    Args:
-        counter: four words.
-        key: two words.
-    """
+    """Return four random words, of a counter of four words and a key of two."""
     first, second, third, fourth = counter
     left, right = key
     for round_ in range(_ROUNDS):
@@ -460,10 +455,7 @@ def generated(
 
     Args:
         key: two words, uint32.
-        count: how many numbers.
         per_block: how many of them are made of four words.
-        make: makes them of the words.
-        dtype: theirs.
         purpose: tells uses of a key apart, the last word of the counter.
         first: the first counter, uint64 of rank 0; 0 for None.
 

@@ -266,7 +266,6 @@ def same_but_for_sizes(
     A size that a function computes with is a constant in it, which differs at other sizes.
 
     Args:
-        left, right: the functions.
         ignore_maps: whether indexing maps may differ.
     """
     ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES

@@ -37,10 +37,6 @@ AnyArray = Any
 def known_array(value: Any, name: str) -> AnyArray:
     """Return an operand as a dask array, or as one of NumPy's if it is in memory.
 
-    Args:
-        value: an argument of a call.
-        name: its name in errors: `matmul: A`.
-
     Raises:
         ShapeError: the sizes of its chunks are not known.
         ArgumentTypeError: it is a collection of dask's other than an array.
@@ -137,7 +133,6 @@ def fitting_chunks(
     would make blocks of many shapes, and each shape is a kernel.
 
     Args:
-        inputs: the operands.
         whole: dimensions that must be in one chunk, and why.
         reduced: those whose blocks give partial results.
 
@@ -269,8 +264,6 @@ def apply_to_blocks(
     Args:
         function: takes a block of each input and returns one result, or a tuple of them; it can be
             pickled.
-        name: the name of the tasks.
-        inputs: the operands.
         outputs: the results. A dimension that one lacks is reduced over.
         whole: dimensions that must be in one chunk, and why.
 
@@ -388,12 +381,7 @@ def _blockwise(
 
 @dataclass(frozen=True)
 class _OnBlocks:
-    """A function of blocks, as dask calls it.
-
-    Attributes:
-        function: of arrays.
-        partial: the number of axes of length 1 that its result gets, last.
-    """
+    """A function of blocks as dask calls it, whose result gets `partial` last axes of length 1."""
 
     function: Callable[..., Any]
     partial: int
@@ -433,11 +421,7 @@ _IN_PLACE = {
 
 @dataclass(frozen=True)
 class Combine:
-    """Arrays combined by a function, from left to right.
-
-    Attributes:
-        function: an associative one.
-    """
+    """Arrays combined by an associative function, from left to right."""
 
     function: Function
 
@@ -470,14 +454,7 @@ class _Node:
 
 
 def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
-    """Combine partial results along some axes, which the result lacks.
-
-    Args:
-        partial: the results; a block has one along each of the axes.
-        axes: the axes.
-        function: the function that combines them.
-        name: the name of the tasks.
-    """
+    """Combine partial results, of which each block has one, along axes that the result lacks."""
     node = _Node(Combine(function))
     return da.reduction(
         partial,

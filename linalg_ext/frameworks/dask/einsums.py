@@ -41,8 +41,6 @@ def einsum_on_dask(
     """Return an einsum of dask arrays, and arrays beside them; nothing runs.
 
     Args:
-        request: the subscripts and options.
-        operands: the arrays.
         out: refused.
         threads: of the call on each block; 1 by default.
         tune: refused.
@@ -118,11 +116,8 @@ class _OnBlock:
     """An einsum of blocks, in the dtype that it is computed in.
 
     Attributes:
-        text: the subscripts.
-        kind: the semiring.
         dtypes: of the whole einsum.
-        given: for each operand whether it is one of the einsum's own, not a step's result.
-        threads, backend: of a call.
+        is_operand: for each operand whether it is one of the einsum's own, not a step's result.
     """
 
     text: str

@@ -52,7 +52,6 @@ def jitted_on_dask(
     """Apply a jitted function to arguments with dask arrays among them; nothing runs.
 
     Args:
-        function: the function.
         arguments, named: as they were given.
         out: refused.
         threads: of the call on each block; 1 by default.
@@ -93,11 +92,9 @@ class _OnBlock:
     """The function on a block of each array.
 
     Attributes:
-        function: the function.
         structure: of its positional and its named arguments.
         positions: the indices of the leaves that are arrays.
         constants: the other leaves.
-        threads: of a call.
     """
 
     function: JitFunction[..., Any]
@@ -124,7 +121,6 @@ class _TracedAxes:
 
     Attributes:
         axes: the axes of the arrays among its arguments, and of its results.
-        wanted: its results.
         results: the structure that contains the results.
     """
 

@@ -49,7 +49,6 @@ def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
     """Apply an op to dask arrays, and arrays beside them; nothing runs.
 
     Args:
-        op: the op.
         operands: its inputs; a number, or an array of rank 0, for a scalar.
         keywords: as on arrays, but for `out`; `threads` is that of the call on each block.
 
@@ -289,7 +288,6 @@ def split(
     Args:
         definition: the op, as the call gives its operands (`with_operand_maps`).
         shapes: the shape of every tensor operand.
-        attributes: the attributes of the call.
     """
     if (reason := why_unmapped(definition)) is not None:
         raise ArgumentError(

@@ -19,7 +19,6 @@ def inlined(
     """Return the nodes of a body, and the names of its results.
 
     Args:
-        body: a graph, or a function.
         values: for each of its inputs, the name of the value.
         prefix: that of the names of its own values.
         attributes: of a call of a function, by the names by which its nodes refer to them.
@@ -329,8 +328,6 @@ def _finish(
     """Write the results of a loop: its final state, and its scan outputs joined over the steps.
 
     Args:
-        write: the writer of the loop.
-        names: the names of its results.
         carried: its state after the last step.
         stacks: for each step, its scan outputs.
         axes: the axis along which each scan output is joined.

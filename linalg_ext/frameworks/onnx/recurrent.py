@@ -202,14 +202,9 @@ def _write_direction(
     """Write one direction: all outputs, the last one, and the last cell.
 
     Args:
-        write: of the layer.
-        node: the layer.
-        attributes: those of the layer.
         x: its input, steps first.
         state: the hidden state and the cell before the first step; empty names for zeros.
-        number: of the direction.
         is_backward: True where the last step comes first.
-        sizes: those of `x`.
     """
     _, width, hidden = write.sizes(node.input[2])
     axis = write.integers(0)

@@ -22,9 +22,6 @@ class Bound:
     """A tensor of the model's, and the kernel's array for it.
 
     The array is the tensor's own memory, or a copy of it in the kernel's order.
-
-    Attributes:
-        model_tensor: the tensor.
     """
 
     def __init__(
@@ -34,11 +31,9 @@ class Bound:
         *,
         is_watched: bool = True,
     ) -> None:
-        """
-        Args:
-            model_tensor: the tensor.
-            shape: of the kernel's parameter; by default that of the tensor.
-            is_watched: whether all of the tensor is read to see whether it has changed.
+        """Args:
+        shape: of the kernel's parameter; by default that of the tensor.
+        is_watched: whether all of the tensor is read to see whether it has changed.
         """
         self.model_tensor = model_tensor
         self._tensor = model_tensor.tensor

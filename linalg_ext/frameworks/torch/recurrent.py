@@ -41,14 +41,7 @@ def layers(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, ...]:
-    """Return an op of PyTorch's: the output of the last layer, and the states of all.
-
-    Args:
-        name: of the cell.
-        op: of PyTorch.
-        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first: the
-            arguments of the op.
-    """
+    """Return an op of PyTorch's: the output of the last layer, and the states of all."""
     initial = list(hx) if isinstance(hx, list | tuple) else [hx]
     if not _is_ours(input, initial):
         own: tuple[Any, ...] = torch()._decomp.decomposition_table[op](
@@ -113,11 +106,7 @@ def trace_recurrent_layers() -> None:
 
 
 def keep_whole(graph_module: Any) -> None:
-    """Replace each recurrent layer of a graph by ops of this file.
-
-    Args:
-        graph_module: as TorchDynamo traced it; is changed.
-    """
+    """Replace each recurrent layer of a graph by ops of this file."""
     aten = torch().ops.aten
     kinds = {getattr(torch(), name): name for name in CELLS if name != PROJECTED}
     for node in graph_module.graph.nodes:
@@ -236,5 +225,4 @@ def define_op(name: str, run: Any, like: Any, takes: Sequence[str], gives: int) 
 
 
 def _order(rows: Any, is_backward: bool) -> range:
-    """Return the indices of rows in the order of the steps."""
     return range(len(rows))[:: -1 if is_backward else 1]

@@ -22,13 +22,7 @@ Loaded = tuple[Program, CompiledGraph]
 
 
 class StoredModel:
-    """A model with its recording, and the key of its entry on disk.
-
-    Attributes:
-        model: a module.
-        recording: the ops that it runs.
-        key: of the entry.
-    """
+    """A model with its recording, and the key of its entry on disk."""
 
     def __init__(self, model: Any, recording: Recording, options: Options, key: str) -> None:
         """Made by `stored_model`."""
@@ -129,10 +123,7 @@ def look_up(
     """Load a model that is kept; returns its entry as well, if it may be kept.
 
     Args:
-        model: a module.
         arguments, keywords: the examples, as `distinct` returns them.
-        strict: as of `from_torch`.
-        options: how it is compiled.
     """
     if not disk_cache.is_keeping() or _others_decompositions():
         return None, None
@@ -157,12 +148,7 @@ def stored_model(
     options: Options,
     runner: Runner,
 ) -> StoredModel | None:
-    """Return the entry of a model; None if it has no recording.
-
-    Args:
-        model, arguments, keywords, strict, options: as of `look_up`.
-        runner: the means to run its ops for the recording.
-    """
+    """Return the entry of a model, recorded by a runner of its ops; None if it has no recording."""
     recording = recorded(model, arguments, keywords, runner)
     if recording is None:
         return None

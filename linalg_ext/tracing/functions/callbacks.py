@@ -185,7 +185,6 @@ def _checked(
 def _check(
     name: str, where: SourceLocation | None, array: Any, shape: Sequence[Any], dtype: DType
 ) -> None:
-    """Raise where a result is not as it was declared."""
     result = np.asarray(array)
     if len(result.shape) != len(shape) or any(
         isinstance(size, int) and own != size for own, size in zip(result.shape, shape, strict=True)

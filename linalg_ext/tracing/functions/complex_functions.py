@@ -51,7 +51,6 @@ def _scaled(x: Element, *factors: Element, by: float = 1) -> list[Element]:
 
 
 def _large(x: Element) -> float:
-    """Return a number whose exponential is nearly infinite."""
     return math.log(float(np.finfo(x.dtype).max)) - 1
 
 

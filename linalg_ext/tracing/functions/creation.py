@@ -134,7 +134,6 @@ def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Trac
 def _by_diagonal(
     holds: Callable[[Element], Element], n_rows: Any, n_cols: Any, dtype: Any
 ) -> Traced:
-    """Return a matrix of ones and zeros, by the distance from the main diagonal."""
     result_dtype = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(

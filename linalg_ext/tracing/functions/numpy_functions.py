@@ -165,7 +165,6 @@ CALLED_BACK: Mapping[Any, str] = {
 def _owned(
     module: Any, recorders: Mapping[str, Callable[..., Any]]
 ) -> dict[Any, Callable[..., Any]]:
-    """Return the recording functions of a module, by those that this version of NumPy has."""
     return {getattr(module, name): f for name, f in recorders.items() if hasattr(module, name)}
 
 

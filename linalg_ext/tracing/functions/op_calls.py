@@ -37,7 +37,6 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     """Record a call of an op: its operands as on arrays, its result a traced value.
 
     Args:
-        op: the op.
         operands: traced values, arrays (which become constants), numbers for scalars.
         keywords: `init`, `dtype`, inputs and attributes by name.
 

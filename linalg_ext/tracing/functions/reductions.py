@@ -76,17 +76,10 @@ def reduced(
     initial: Any = UNSET,
     where: Any = True,
 ) -> Traced:
-    """Record the reduction of a value by a function of scalar expressions, over axes.
+    """Record the reduction of a value over axes, with the parameters of NumPy's function `name`.
 
     Args:
-        name: NumPy's, for errors.
         function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
-        a: the operand.
-        axis: one axis, several, or None for all.
-        dtype: of the result.
-        keepdims: True where the axes stay, of size 1.
-        initial: the start value.
-        where: the mask of the elements that count.
     """
     traced = as_traced(a)
     axes = normal_axes(axis, traced.ndim, name)
@@ -527,7 +520,6 @@ def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
 
 
 def _fitting(number: Any, dtype: DType) -> Traced:
-    """Return the number that stands in the place of another one, in its dtype."""
     value = as_traced(number)
     if not np.can_cast(value.dtype, dtype, "same_kind"):
         raise DTypeError(

@@ -34,8 +34,6 @@ def record_once(
 
     Args:
         called: the function that `record` records; it runs no code of the user's.
-        record: records a call.
-        values, options: of the call.
     """
     trace = running()
     operands: list[Traced] = []
@@ -105,14 +103,7 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A call that was recorded apart.
-
-    Attributes:
-        module: holds the ops.
-        ops: in their order.
-        results: the leaves of the call's result.
-        structure: the containers that they were in.
-    """
+    """A call that was recorded apart: its ops in a module, and its results in their containers."""
 
     module: ir.Module
     ops: Sequence[_Op]

@@ -103,7 +103,6 @@ def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
 
 
 def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) -> list[Traced]:
-    """Record values sorted by the first of them."""
     key = values[0]
     along = normal_axis(axis, key.ndim, name)
     current_trace(values)

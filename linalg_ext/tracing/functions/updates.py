@@ -143,7 +143,6 @@ def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -
     """For each place of a mask the value of the number of true places before it, over again.
 
     Args:
-        mask: booleans.
         values: along their first axis.
         is_exact: True where the run checks that there is one value for each true place.
     """

@@ -104,7 +104,6 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
     """Return the leaves of a value, in order, and its structure; all but containers are leaves.
 
     Args:
-        value: the value.
         constants: take values that cannot be arrays as parts of the structure.
     """
     entries = _entries(value)

@@ -39,7 +39,6 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     """Return a traced value as it is; an array or a number as a constant of the function.
 
     Args:
-        value: the value to convert.
         dtype: for a Python number, the dtype that it takes.
 
     Raises:
@@ -126,11 +125,7 @@ def _untraceable(value: Any, error: DTypeError) -> DTypeError:
 
 
 def refuse_matrix(value: Any, name: str) -> None:
-    """Refuse a `numpy.matrix`, whose `*` is another one than an array's.
-
-    Raises:
-        ArgumentError: it is one.
-    """
+    """Refuse a `numpy.matrix`, whose `*` is another one than an array's."""
     if isinstance(value, np.matrix):
         raise ArgumentError(
             f"{name} is a numpy.matrix, whose operators mean something else than an array's",

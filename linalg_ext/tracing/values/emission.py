@@ -38,7 +38,6 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
     """Record an element-wise op: operands broadcast, as NumPy's do.
 
     Args:
-        name: for errors.
         body: the element of the result, by those of the operands.
         operands: traced values, and numbers with the dtype that they are to be of.
         dtype: of the result; the result of the body is cast to it.
@@ -104,7 +103,6 @@ def reduction(
 
     Args:
         fold: the next values, from the values so far and the next element.
-        operand: the value.
         axes: those that the results lack.
         starts: for each result the number that it starts from, and its dtype.
     """
@@ -258,9 +256,7 @@ def gathered(
     """Record elements of a value at computed places, which must be in bounds.
 
     Args:
-        value: the array that is read.
         operands: traced integers that broadcast to the shape.
-        shape: of the result.
         places: the place along each axis of the value, by the position in the result and by the
             elements of the operands.
     """

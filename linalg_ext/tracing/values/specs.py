@@ -66,7 +66,6 @@ class Argument:
 
     Attributes:
         shape: the sizes, with symbolic ones among them.
-        dtype: the dtype.
         weak: the Python type of the argument, if it is a plain Python number.
     """
 

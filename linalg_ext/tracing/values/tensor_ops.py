@@ -43,7 +43,6 @@ def read_map(
     """Return the map by which a space of a shape reads a tensor: broadcast, and by axes.
 
     Args:
-        source: the tensor.
         axes: for each axis of the value that it holds its dimension; None if absent.
         own: the shape of that value.
         shape: of the space, to which `own` broadcasts.

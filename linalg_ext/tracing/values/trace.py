@@ -56,7 +56,6 @@ class Demand:
     """A relation in which two sizes must be.
 
     Attributes:
-        left, right: the sizes.
         sign: of the relation: `==`, `>=`, ...
         operation: the operation that needs them to: `"add of shapes (m, 3) and (n, 3)"`.
         where: the line that does.
@@ -219,8 +218,6 @@ class Trace:
         """Return whether a relation holds for sizes, and demand the answer.
 
         Args:
-            demand: the relation.
-            sizes: of the call at hand.
             is_checked: whether the code checks it as well, as that of an exported kernel has to.
         """
         holds = demand.holds(sizes)
