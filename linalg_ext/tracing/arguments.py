@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location, located
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 from linalg_ext.tracing.values.containers import (
@@ -163,6 +163,7 @@ class Binding:
 class Parameters:
     """The parameters of a jitted function."""
 
+    @located
     def __init__(
         self,
         function: Callable[..., Any],
@@ -188,7 +189,6 @@ class Parameters:
             if name not in known and not takes_any:
                 raise ArgumentError(
                     f"static_argnames: {self._name} has no parameter {name!r}",
-                    where=caller_location(),
                     expected=f"one of {', '.join(known)}" if known else None,
                 )
         self._static = tuple(
@@ -201,6 +201,7 @@ class Parameters:
             )
         )
 
+    @located
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
     ) -> Call:
@@ -249,7 +250,6 @@ class Parameters:
         if isinstance(value, np.ndarray):
             raise ArgumentError(
                 f"{self._name}: the static argument {name} is an array",
-                where=caller_location(),
                 hint=f"leave {name} out of static_argnames: arrays are traced",
             )
         try:
@@ -257,7 +257,6 @@ class Parameters:
         except TypeError:
             raise ArgumentError(
                 f"{self._name}: the static argument {name} has no hash: {value!r}",
-                where=caller_location(),
                 expected="a value that can be the key of a dict, as a tuple for a list",
             ) from None
 
@@ -275,7 +274,6 @@ class Parameters:
             if not specs:
                 raise ArgumentError(
                     f"{name} is a ShapeDtype",
-                    where=caller_location(),
                     hint="call .lower(...) with specs, and the function with arrays",
                 )
             return leaf, Argument(leaf.shape, leaf.dtype)
@@ -292,7 +290,6 @@ class Parameters:
         if len(specs) != len(kinds):
             raise ArityError(
                 f"{self._name} got {len(kinds)} arrays",
-                where=caller_location(),
                 expected=f"{len(specs)}: its signature is {self._specs}",
             )
         for kind, spec, name in zip(kinds, specs, names, strict=True):
@@ -302,7 +299,6 @@ class Parameters:
             if not fits:
                 raise ShapeError(
                     f"{self._name}: {name} is {kind.dtype} of shape {kind.shape}",
-                    where=caller_location(),
                     expected=f"{spec}, by the signature that jit was given",
                 )
         return [Argument(spec.shape, spec.dtype) for spec in specs]
@@ -314,7 +310,6 @@ def _names_of(function: str, option: object) -> tuple[str, ...]:
         return tuple(names)
     raise ArgumentError(
         f"{function}: static_argnames={option!r}",
-        where=caller_location(),
         expected="names of parameters",
         hint="positions are static_argnums",
     )
@@ -330,20 +325,18 @@ def _names_at(function: str, option: object, signature: inspect.Signature | None
     known = list(() if signature is None else signature.parameters)
     if not isinstance(numbers, Sequence) or not all(type(at) is int for at in numbers):
         raise ArgumentError(
-            f"{function}: static_argnums={option!r}",
-            where=caller_location(),
-            expected="positions of parameters, from 0",
+            f"{function}: static_argnums={option!r}", expected="positions of parameters, from 0"
         )
     for at in numbers:
         if not -len(known) <= at < len(known):
             raise ArgumentError(
                 f"static_argnums: {function} has no parameter {at}",
-                where=caller_location(),
                 expected=f"0 to {len(known) - 1}: {', '.join(known)}" if known else None,
             )
     return [known[at] for at in numbers]
 
 
+@located
 def sizes_of(
     kinds: Sequence[Argument], arrays: Sequence[Any], names: Sequence[str]
 ) -> dict[str, int]:
@@ -363,7 +356,6 @@ def sizes_of(
             if sizes.setdefault(label, actual) != actual:
                 raise ShapeError(
                     f"{place} is {actual}, but {sources[label]} is {sizes[label]}",
-                    where=caller_location(),
                     expected=f"one size {label} for both",
                 )
             sources.setdefault(label, place)
@@ -372,7 +364,6 @@ def sizes_of(
             if isinstance(size, Size) and value_of(size, sizes) != actual:
                 raise ShapeError(
                     f"axis {axis} of {name} is {actual}",
-                    where=caller_location(),
                     expected=f"{size} = {value_of(size, sizes)}",
                 )
     return sizes

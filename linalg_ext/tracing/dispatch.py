@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial, wraps
-from typing import Any, TypeVar, cast
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import LinalgExtError, caller_location
+from linalg_ext.errors import located
 from linalg_ext.tracing.functions import shaping
 from linalg_ext.tracing.functions.array_api import namespace as namespace
 from linalg_ext.tracing.functions.indexing import Selection, expanded, indexed, is_array, is_whole
@@ -35,8 +35,6 @@ from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, View, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _BY_ARGUMENT = (
     "a part by an index that is an argument is written in place, which NumPy has as a view of a "
     "number's row and as a copy of that of an array of rank 0",
@@ -44,21 +42,7 @@ _BY_ARGUMENT = (
 )
 
 
-def _at_users_line(handle: F) -> F:
-    """Have the errors of a handler name the user's line, where they name no place."""
-
-    @wraps(handle)
-    def located(*arguments: Any) -> Any:
-        try:
-            return handle(*arguments)
-        except LinalgExtError as error:
-            error.where = error.where or caller_location()
-            raise
-
-    return cast(F, located)
-
-
-@_at_users_line
+@located
 def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call a ufunc, or a method of one."""
     if is_known(inputs, keywords):
@@ -90,7 +74,7 @@ def on_comparison(left: Size, sign: str, right: AnySize) -> bool | None:
     return None if trace is None else trace.compares(left, sign, right)
 
 
-@_at_users_line
+@located
 def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call one of NumPy's other functions."""
     if is_known(arguments, keywords):
@@ -108,7 +92,7 @@ def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, 
     return _laid_out(_apart(result, values), values)
 
 
-@_at_users_line
+@located
 def on_part(value: Traced, index: Any) -> Any:
     """Take a part of a value: `x[index]`."""
     if isinstance(value, Known) and is_known(index):
@@ -149,7 +133,7 @@ def _is_one_run(items: Sequence[Any]) -> bool:
     )
 
 
-@_at_users_line
+@located
 def on_view(value: Traced, dtype: Any) -> Any:
     """Read the memory of a value as another dtype: `x.view(dtype)`."""
     if dtype is None:
@@ -163,7 +147,7 @@ def on_view(value: Traced, dtype: Any) -> Any:
     return reinterpreted(value, dtype).shows(value, view)
 
 
-@_at_users_line
+@located
 def on_assignment(value: Traced, index: Any, new: Any) -> None:
     """Write into a value: `x[index] = new`."""
     is_part = isinstance(new, Traced) and new.base_view is not None and new.base is value
@@ -182,13 +166,13 @@ def on_assignment(value: Traced, index: Any, new: Any) -> None:
         value.become(updated(value, revealed(index), replaced, revealed(new)))
 
 
-@_at_users_line
+@located
 def on_update(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
     """Make another array of a value: `x.at[index].add(values)`."""
     return updated(value, revealed(index), combine, revealed(values))
 
 
-@_at_users_line
+@located
 def on_made(
     recorded: Callable[..., Traced], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Traced:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from linalg_ext.bindings import arith
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, located
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.jit_function import JitFunction
@@ -56,6 +56,7 @@ def _by_kernel(*static: str) -> Callable[[_F], _F]:
         jitted = JitFunction(function, static_argnames=static)
         signature = inspect.signature(function)
 
+        @located
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
             if running() is not None:
@@ -88,9 +89,7 @@ def key(seed: Any) -> Any:
     value = as_traced(seed)
     if value.ndim or value.dtype.kind not in "iu":
         raise ArgumentError(
-            f"random.key of {value.dtype} of shape {shape_text(value.shape)}",
-            where=caller_location(),
-            expected="an integer",
+            f"random.key of {value.dtype} of shape {shape_text(value.shape)}", expected="an integer"
         )
     wide = cast_to(value, UINT64)
     return xp.stack([cast_to(wide >> np.uint64(32), UINT32), cast_to(wide, UINT32)])
@@ -137,11 +136,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = np.uint32) -> Any:
     """
     result_dtype = as_dtype(dtype)
     if result_dtype.kind != "u":
-        raise DTypeError(
-            f"random.bits of {result_dtype}",
-            where=caller_location(),
-            expected="an unsigned integer",
-        )
+        raise DTypeError(f"random.bits of {result_dtype}", expected="an unsigned integer")
     if result_dtype == UINT64:
         return _drawn(key, shape, 2, _pairs, result_dtype)
     return _drawn(key, shape, 4, lambda words: words, result_dtype)
@@ -217,17 +212,13 @@ def integers(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int
     """
     result_dtype = as_dtype(dtype)
     if result_dtype.kind not in "iu":
-        raise DTypeError(
-            f"random.integers of {result_dtype}", where=caller_location(), expected="an integer"
-        )
+        raise DTypeError(f"random.integers of {result_dtype}", expected="an integer")
     wide = UINT64 if result_dtype == UINT64 else np.dtype(np.int64)
     low, high = cast_to(minval, wide), cast_to(maxval, wide)
     if not any(isinstance(bound, Traced) for bound in (minval, maxval)):
         if not (np.asarray(minval) < np.asarray(maxval)).all():
             raise ArgumentError(
-                f"random.integers from {minval} to below {maxval}",
-                where=caller_location(),
-                expected="minval below maxval",
+                f"random.integers from {minval} to below {maxval}", expected="minval below maxval"
             )
     else:
         demand(xp.all(low < high), "random.integers: minval has to be below maxval")
@@ -256,6 +247,7 @@ def _order(key: Any, count: AnySize) -> Any:
     return xp.argsort(_drawn(key, (count,), 2, _pairs, UINT64), kind="stable")
 
 
+@located
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     """Return the parts of an array along an axis in random order, each order as likely.
 
@@ -269,12 +261,12 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     if not np.ndim(x):
         raise ArgumentError(
             f"random.permutation of {x!r}",
-            where=caller_location(),
             expected="an integer that is known, or an array of rank 1 or more",
         )
     return np.take(x, _order(key, np.shape(x)[axis]), axis=axis)
 
 
+@located
 def choice(
     key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0
 ) -> Any:
@@ -306,7 +298,6 @@ def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> An
     if not replace and total > count:
         raise ArgumentError(
             f"random.choice of {total} of {count} parts without replacement",
-            where=caller_location(),
             expected="no more parts than there are",
             hint="say replace=True",
         )
@@ -316,9 +307,7 @@ def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> An
         return np.reshape(_order(key, count)[:total], sizes)
     if np.shape(p) != (count,):
         raise ShapeError(
-            f"random.choice with p of shape {np.shape(p)}",
-            where=caller_location(),
-            expected=shape_text((count,)),
+            f"random.choice with p of shape {np.shape(p)}", expected=shape_text((count,))
         )
     if replace:
         summed = np.cumsum(p)
@@ -334,7 +323,6 @@ def _key(key: Any) -> Traced:
     if value.dtype != UINT32 or value.shape != (2,):
         raise ArgumentError(
             f"a random key of {value.dtype} of shape {shape_text(value.shape)}",
-            where=caller_location(),
             expected="uint32 of shape (2,)",
             hint="make it by lx.random.key(seed)",
         )
@@ -347,9 +335,7 @@ def _drawn(
     sizes = as_shape(shape)
     if any(isinstance(size, int) and size < 0 for size in sizes):
         raise ShapeError(
-            f"random numbers of shape {shape_text(sizes)}",
-            where=caller_location(),
-            expected="sizes that are not negative",
+            f"random numbers of shape {shape_text(sizes)}", expected="sizes that are not negative"
         )
     row = generated(_key(key), product_of(sizes), per_block, make, dtype, purpose=_DRAW)
     return xp.reshape(row, sizes)
@@ -391,9 +377,7 @@ def _float(name: str, dtype: Any) -> DType:
     result_dtype = as_dtype(dtype)
     if result_dtype.name not in _MANTISSAS:
         raise DTypeError(
-            f"random.{name} of {result_dtype}",
-            where=caller_location(),
-            expected=f"one of {', '.join(_MANTISSAS)}",
+            f"random.{name} of {result_dtype}", expected=f"one of {', '.join(_MANTISSAS)}"
         )
     return result_dtype
 

@@ -19,7 +19,6 @@ from linalg_ext.errors import (
     ArgumentTypeError,
     DTypeError,
     ShapeError,
-    caller_location,
     kind_of,
 )
 from linalg_ext.executable.arguments import as_array
@@ -47,7 +46,6 @@ def known_array(value: Any, name: str) -> AnyArray:
     if not isinstance(value, da.Array):
         raise ArgumentTypeError(
             f"{name} is {kind_of(value)} of dask's",
-            where=caller_location(),
             expected="a dask array",
             hint="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
             "frame: frame.to_dask_array(lengths=True)",
@@ -55,12 +53,11 @@ def known_array(value: Any, name: str) -> AnyArray:
     try:
         by_dtype(value.dtype)
     except DTypeError as error:
-        error.what, error.where = f"{name}: {error.what}", caller_location()
+        error.what = f"{name}: {error.what}"
         raise
     if any(math.isnan(size) for sizes in value.chunks for size in sizes):
         raise ShapeError(
             f"{name} has chunks of unknown sizes, shape {value.shape}",
-            where=caller_location(),
             expected="known sizes: they are checked against each other before anything runs",
             hint="x.compute_chunk_sizes() computes them",
         )
@@ -72,7 +69,6 @@ def refuse_out(name: str, out: Any, argument_kind: str = "an operand") -> None:
     if out is not None:
         raise ArgumentError(
             f"{name}: out= where {argument_kind} is a dask array",
-            where=caller_location(),
             hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
 
@@ -196,7 +192,6 @@ def _check_whole(
     raise ShapeError(
         f"{operand.name} would be in blocks of {bytes_text(size)}: its axis "
         f"{', '.join(map(str, merged))} must be in one chunk",
-        where=caller_location(),
         expected=f"blocks of {bytes_text(limit)} at most, dask's array.chunk-size",
         hint=hint,
         notes=list(reasons),

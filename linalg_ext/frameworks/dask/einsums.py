@@ -14,7 +14,7 @@ from typing import Any
 from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.emission import with_broadcasts
 from linalg_ext.compiler.einsum.request import Dtypes, Request
-from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.errors import ArgumentError, located
 from linalg_ext.frameworks.dask.blocks import (
     AnyArray,
     Array,
@@ -30,6 +30,7 @@ from linalg_ext.notations.einsum.plan import Step, contract_along, find_path, st
 from linalg_ext.notations.einsum.subscripts import LETTERS
 
 
+@located
 def einsum_on_dask(
     request: Request,
     operands: Sequence[Any],
@@ -53,7 +54,6 @@ def einsum_on_dask(
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
-            where=caller_location(),
             hint="tune an einsum of arrays as large as a block: workers of this machine find it",
         )
     threads_of_call = threads_of_blocks(threads)

@@ -20,8 +20,8 @@ from linalg_ext.errors import (
     ArityError,
     DTypeError,
     ShapeError,
-    caller_location,
     counted,
+    located,
 )
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
@@ -42,6 +42,7 @@ from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.utils.hooks import is_dask
 
 
+@located
 def jitted_on_dask(
     function: JitFunction[..., Any],
     arguments: Sequence[Any],
@@ -256,6 +257,7 @@ def _entry(traced: Lowered) -> Any:
     return find_entry(traced.module.ir, traced.name)
 
 
+@located
 def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
     """Apply a kernel to arguments with dask arrays among them; nothing runs.
 
@@ -277,7 +279,6 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
     if len(arguments) != len(parameters):
         raise ArityError(
             f"`{name}` takes {counted(len(parameters), 'argument')}, got {len(arguments)}",
-            where=caller_location(),
             expected=str(kernel.signature),
         )
     axes = _open_axes(kernel)
@@ -294,8 +295,7 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             if sizes.setdefault(dim, size) != size:
                 raise ShapeError(
                     f"`{name}`: {parameter} has shape {array.shape}, and another argument has "
-                    f"{sizes[dim]} where it has {size}",
-                    where=caller_location(),
+                    f"{sizes[dim]} where it has {size}"
                 )
     blocked_results = [
         BlockedResult(dims, _shape(kernel, number, dims, sizes), result.dtype)
@@ -335,7 +335,6 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
     if recipe is None or "memref" in kinds or not kernel.signature.results:
         raise ArgumentError(
             f"`{name}` cannot be applied to dask arrays: it is not a function of tensors",
-            where=caller_location(),
             expected="tensors in and out: memory that is written is not a result",
             hint="call it in a function that is given to dask.array.map_blocks",
         )
@@ -357,14 +356,11 @@ def _check(name: str, parameter: Parameter, kind: ArrayType, array: Any) -> None
     )
     if not fits:
         raise ShapeError(
-            f"`{name}`: {parameter} is given an array of shape {array.shape}",
-            where=caller_location(),
-            expected=str(kind),
+            f"`{name}`: {parameter} is given an array of shape {array.shape}", expected=str(kind)
         )
     if array.dtype not in kind.element.dtypes:
         raise DTypeError(
             f"`{name}`: {parameter} is given an array of {array.dtype}",
-            where=caller_location(),
             expected=" or ".join(map(str, kind.element.dtypes)),
             hint=f"convert it: array.astype('{kind.element.dtype}')",
         )
@@ -381,7 +377,6 @@ def _shape(
     if None in shape:
         raise ShapeError(
             f"`{kernel.signature.name}`: the shape of {result} is known only when it has run",
-            where=caller_location(),
             expected="sizes that are those of arguments",
             hint="use dask.array.map_blocks(kernel, ..., chunks=...), which takes your word for it",
         )

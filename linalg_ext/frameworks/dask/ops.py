@@ -26,7 +26,7 @@ from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.frameworks.dask.blocks import (
     BlockedOperand,
@@ -45,6 +45,7 @@ from linalg_ext.runtime.dtypes import DType
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 
+@located
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Apply an op to dask arrays, and arrays beside them; nothing runs.
 
@@ -58,14 +59,6 @@ def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
     Raises:
         ArgumentError: of the kind of the mistake.
     """
-    try:
-        return _call(op, operands, keywords)
-    except LinalgExtError as error:
-        error.where = error.where or caller_location()
-        raise
-
-
-def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     call = _Call(op, operands, keywords)
     results = apply_to_blocks(
         call.on_block(), op.op_name, call.operands(), call.results(), call.whole

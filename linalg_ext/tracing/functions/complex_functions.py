@@ -211,7 +211,7 @@ def _hyperbolic_tangent(x: Element, y: Element) -> tuple[Element, Element]:
     at_infinity = _like(x.like(0), select(is_lost | (apply("abs", y) <= 1), y, sin * cos))
     is_endless = size.equals(math.inf)
     b = select(is_endless, at_infinity, b)
-    is_lost = is_lost & ~is_infinite
+    is_lost = is_lost & ~is_endless
     nan = x.like(math.nan)
     a = select(is_lost, select(x.equals(0), x, nan), a)
     b = select(is_lost, nan, b)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir, scf, tensor
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.slicing import index_of
 from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
@@ -42,6 +42,7 @@ _WRITTEN = (
 )
 
 
+@located
 def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     """Run a loop in the kernel, which carries a state.
 
@@ -64,7 +65,7 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     """
     leaves, structure = flatten(state)
     if not leaves:
-        raise ArgumentError("loop with an empty state", where=caller_location())
+        raise ArgumentError("loop with an empty state")
     if running() is None:
         return _plain_loop(control, body, state)
     values = arrays_of(*leaves)
@@ -112,6 +113,7 @@ def _plain_loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     return state
 
 
+@located
 def cond(
     condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any
 ) -> Any:
@@ -142,7 +144,6 @@ def cond(
         if other != structure or len(kinds) != len(other_kinds):
             raise ArgumentError(
                 f"cond: one branch gives {structure}, the other {other}",
-                where=caller_location(),
                 expected="the same from both",
             )
         common = [
@@ -184,7 +185,6 @@ def _returned(
     if own != structure:
         raise ArgumentError(
             f"{name}: the function gives {own}",
-            where=caller_location(),
             expected=f"{structure}, as the state is" if name == "loop" else None,
         )
     trace = current_trace()
@@ -194,7 +194,6 @@ def _returned(
         if traced.dtype != dtype and not is_weak(leaf) and name == "loop":
             raise ArgumentError(
                 f"loop: the function gives {traced.dtype} for a state of {dtype}",
-                where=caller_location(),
                 hint=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
             )
         traced = cast_to(traced, dtype)
@@ -206,7 +205,6 @@ def _returned(
             reason = "which the state had before" if name == "loop" else "as the other branch gives"
             raise ShapeError(
                 f"{name}: the function gives shape {shape_text(traced.shape)}",
-                where=caller_location(),
                 expected=f"{shape_text(shape)}, {reason}",
             )
         tensors.append(_own(traced))
@@ -227,7 +225,6 @@ def _truth(name: str, value: Any) -> ir.Value:
     if any(same(size, 1) is not True for size in traced.shape):
         raise ShapeError(
             f"{name}: the condition has shape {shape_text(traced.shape)}",
-            where=caller_location(),
             expected="one boolean, of rank 0",
             hint="say which: np.all(condition), np.any(condition)",
         )
