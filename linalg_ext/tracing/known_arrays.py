@@ -201,13 +201,8 @@ def _in_rows(value: Any, dtype: Any = None, **_: Any) -> Traced:
 
 
 _OF_SIZES: Mapping[str, Callable[..., Traced]] = {
-    "zeros": creation.zeros,
-    "ones": creation.ones,
+    **{name: getattr(creation, name) for name in ("zeros", "ones", "full", "arange", "eye", "tri")},
     "empty": creation.zeros,
-    "full": creation.full,
-    "arange": creation.arange,
-    "eye": creation.eye,
-    "tri": creation.tri,
     "identity": lambda n, dtype=float, **_: creation.eye(n, dtype=dtype),
     "array": _array,
     "asarray": _as_array,

@@ -339,25 +339,11 @@ def sign(z: Element) -> Element:
 
 
 FUNCTIONS: Mapping[str, Body] = {
-    "cos": cos,
-    "cosh": cosh,
-    "divide": divide,
-    "exp": exp,
-    "exp2": exp2,
-    "expm1": expm1,
-    "log": log,
-    "log10": _times(log, 1 / math.log(10)),
-    "log1p": log1p,
-    "log2": _times(log, 1 / math.log(2)),
+    **{f.__name__: f for f in (exp, exp2, expm1, log, log1p, power, sqrt)},
+    **{f.__name__: f for f in (cos, cosh, sin, sinh, tan, tanh, divide, reciprocal, sign)},
     "float_power": power,
-    "power": power,
+    "log10": _times(log, 1 / math.log(10)),
+    "log2": _times(log, 1 / math.log(2)),
     "rint": lambda z: created(*(apply("roundeven", part) for part in _parts(z))),
-    "reciprocal": reciprocal,
-    "sign": sign,
-    "sin": sin,
-    "sinh": sinh,
-    "sqrt": sqrt,
-    "tan": tan,
-    "tanh": tanh,
 }
 """By the names of NumPy's ufuncs."""

@@ -336,12 +336,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
 
 
 WRITERS: Mapping[Any, Callable[..., None]] = {
-    np.copyto: copyto,
-    np.put: put,
-    np.putmask: putmask,
-    np.place: place,
-    np.fill_diagonal: fill_diagonal,
-    np.put_along_axis: put_along_axis,
+    getattr(np, record.__name__): record
+    for record in (copyto, put, putmask, place, fill_diagonal, put_along_axis)
 }
 """NumPy's functions without a result, and the functions that record their change of the first
 argument.
