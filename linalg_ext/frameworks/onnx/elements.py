@@ -31,7 +31,7 @@ def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 def _matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Write the product of a vector and a stack of matrices with a matrix of one row, or column."""
     a, b = node.input
-    ranks = write.ranks[a], write.ranks[b]
+    ranks = write.rank(a), write.rank(b)
     if min(ranks) != 1 or max(ranks) < 3 or write.known.opset < 13:
         return
     if ranks[0] == 1:
@@ -147,7 +147,7 @@ def _conv_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> No
 
 def _qlinear_conv(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     x, x_scale, x_zero, w, w_scale, w_zero, scale, zero, *bias = node.input
-    scales = [x_scale, write.along(w_scale, 1, write.ranks[w])]
+    scales = [x_scale, write.along(w_scale, 1, write.rank(w))]
     numbers = _centred(write, x, x_zero, w, w_zero)
     sums = _convolved(write, *numbers, at(bias, 0), attributes)
     _scaled(write, sums, scales, [scale, zero], node.output[0])
@@ -160,7 +160,7 @@ def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str
 
 def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[str, str]:
     """Return the operands of a convolution minus their zero points, so that padding is 0."""
-    filters = write.along(w_zero, 0, write.ranks[w]) if w_zero else ""
+    filters = write.along(w_zero, 0, write.rank(w)) if w_zero else ""
     return write.wide(x, x_zero), write.wide(w, filters)
 
 
@@ -193,9 +193,9 @@ def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Write quantization along an axis: the nearest integer within bounds, ties to even."""
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
-    if write.ranks[scale] != 1 or not zero or write.dtype(zero).kind not in "iu":
+    if write.rank(scale) != 1 or not zero or write.dtype(zero).kind not in "iu":
         return
-    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    rank, axis = write.rank(x), attributes.get("axis", 1)
     bounds = np.iinfo(write.dtype(zero))
     value = write("Round", write("Div", x, write.along(scale, axis, rank)))
     shift = write("Cast", write.along(zero, axis, rank), to=write.kinds[x])
@@ -208,9 +208,9 @@ def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
-    if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
+    if write.rank(scale) != 1 or write.dtype(x).kind not in "iu":
         return
-    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    rank, axis = write.rank(x), attributes.get("axis", 1)
     value = write.wide(x, write.along(zero, axis, rank) if zero else "")
     value = write("Cast", value, to=write.kinds[scale])
     write("Mul", value, write.along(scale, axis, rank), gives=node.output[0])

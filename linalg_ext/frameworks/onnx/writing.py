@@ -34,11 +34,6 @@ class Known:
     constants: Mapping[str, Array]
     opset: int
 
-    @property
-    def ranks(self) -> Mapping[str, int]:
-        """Return the rank of each value."""
-        return {name: len(shape) for name, shape in self.shapes.items()}
-
     def sizes(self, name: str) -> tuple[int, ...] | None:
         """Return the shape of a value, if all of it is known."""
         shape = self.shapes.get(name, (None,))
@@ -91,10 +86,9 @@ class Writer:
         """Return the number of ONNX's element type of each of the graph's values."""
         return self.known.kinds
 
-    @property
-    def ranks(self) -> Mapping[str, int]:
-        """Return the rank of each of the graph's values."""
-        return self.known.ranks
+    def rank(self, value: str) -> int:
+        """Return the rank of a value of the graph."""
+        return len(self.known.shapes[value])
 
     def constant(self, value: Any, gives: str = "") -> str:
         """Write an array as a constant."""
@@ -137,7 +131,7 @@ class Writer:
 
     def along(self, vector: str, axis: int, rank: int) -> str:
         """Write a vector as a tensor along one axis of a rank; a scalar stays as it is."""
-        if self.ranks[vector] == 0:
+        if self.rank(vector) == 0:
             return vector
         shape = np.ones(rank, np.int64)
         shape[axis] = -1
