@@ -119,9 +119,6 @@ class _Reader:
             values = [*op.operands, *op.results]
             self._keep_all_whole(values, f"{op.name} may need all of it")
 
-    def _read_empty(self, op: ir.Operation) -> None:
-        """Tie no axes: those of the result are new."""
-
     def _read_return(self, op: ir.Operation) -> None:
         self._returned = list(op.operands)
 
@@ -232,7 +229,7 @@ _READERS: Mapping[str, Callable[[_Reader, ir.Operation], None]] = {
     "func.return": _Reader._read_return,
     "tensor.collapse_shape": _Reader._read_reshape,
     "tensor.dim": _Reader._read_dim,
-    "tensor.empty": _Reader._read_empty,
+    "tensor.empty": lambda *_: None,  # the axes of its result are new
     "tensor.expand_shape": _Reader._read_reshape,
     "tensor.extract_slice": _Reader._read_slice,
     "tensor.insert_slice": _Reader._read_slice,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +16,7 @@ from dask.utils import parse_bytes
 
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.numpy_functions import apply_function
-from linalg_ext.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DTypeError,
-    ShapeError,
-    kind_of,
-)
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, kind_of
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
@@ -300,21 +296,21 @@ class _Grid:
     def blocks(self, function: Callable[..., Any], output: BlockedResult) -> AnyArray:
         """Return the only result: its dimensions, then one of a part each for reduced ones."""
         partial = self.partial(output)
-        on_blocks = _OnBlocks(function, len(partial))
+        on_blocks = functools.partial(_on_blocks, function, len(partial))
         return self._blockwise(
             on_blocks, self.name, (*output.dims, *partial), partial, output.dtype
         )
 
     def packed(self, function: Callable[..., Any]) -> AnyArray:
         """Return all results of each block, as tuples."""
-        on_blocks = _OnBlocks(function, 0)
+        on_blocks = functools.partial(_on_blocks, function, 0)
         return self._blockwise(on_blocks, self.name, self.cut, (), np.dtype(object))
 
     def part(self, packed: AnyArray, number: int, output: BlockedResult) -> AnyArray:
         """One of the results."""
         partial = self.partial(output)
         return _blockwise(
-            _Part(number, len(partial)),
+            functools.partial(_on_blocks, operator.itemgetter(number), len(partial)),
             f"{self.name}-{number}",
             (*output.dims, *partial),
             [(packed, self.cut)],
@@ -374,26 +370,10 @@ def _blockwise(
     )
 
 
-@dataclass(frozen=True)
-class _OnBlocks:
-    """A function of blocks as dask calls it, whose result gets `partial` last axes of length 1."""
-
-    function: Callable[..., Any]
-    partial: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
-        arrays = [_only(block) for block in blocks]
-        return _with_axes(self.function(*arrays), self.partial)
-
-
-@dataclass(frozen=True)
-class _Part:
-    number: int
-    partial: int
-
-    def __call__(self, results: Any) -> Any:
-        return _with_axes(_only(results)[self.number], self.partial)
+def _on_blocks(function: Callable[..., Any], count: int, *blocks: Any) -> Any:
+    """Return a function of blocks, with so many last axes of length 1."""
+    # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
+    return _with_axes(function(*map(_only, blocks)), count)
 
 
 def _only(block: Any) -> Any:
@@ -437,20 +417,15 @@ class Combine:
         return total
 
 
-@dataclass(frozen=True)
-class _Node:
-    """One node of a tree, as `dask.array.reduction` calls it: on nested lists of blocks."""
-
-    combine: Combine
-
-    def __call__(self, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
-        total = self.combine(*leaves_of(blocks))
-        return total if keepdims else total.reshape(np.delete(total.shape, axis))
+def _node(combine: Combine, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Return nested lists of blocks combined: a node of a tree of `dask.array.reduction`."""
+    total = combine(*leaves_of(blocks))
+    return total if keepdims else total.reshape(np.delete(total.shape, axis))
 
 
 def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
     """Combine partial results, of which each block has one, along axes that the result lacks."""
-    node = _Node(Combine(function))
+    node = functools.partial(_node, Combine(function))
     return da.reduction(
         partial,
         chunk=_as_it_is,

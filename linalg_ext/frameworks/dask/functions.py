@@ -15,14 +15,7 @@ from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
-from linalg_ext.errors import (
-    ArgumentError,
-    ArityError,
-    DTypeError,
-    ShapeError,
-    counted,
-    located,
-)
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, counted, located
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes

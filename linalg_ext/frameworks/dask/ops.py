@@ -36,10 +36,7 @@ from linalg_ext.frameworks.dask.blocks import (
     refuse_out,
     threads_of_blocks,
 )
-from linalg_ext.notations.operand_keywords import (
-    mapped_shapes,
-    take_operand_maps,
-)
+from linalg_ext.notations.operand_keywords import mapped_shapes, take_operand_maps
 from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
