@@ -12,12 +12,7 @@ import numpy as np
 
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.tuning import Tuning
-from linalg_ext.errors import (
-    ArgumentError,
-    ArityError,
-    ExportError,
-    caller_location,
-)
+from linalg_ext.errors import ArgumentError, ArityError, ExportError, caller_location
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.known_calls import constant, entries_of, record_of, sharing_key
 from linalg_ext.module import Module

@@ -137,9 +137,8 @@ def bits(key: Any, shape: Any = (), dtype: Any = np.uint32) -> Any:
     result_dtype = as_dtype(dtype)
     if result_dtype.kind != "u":
         raise DTypeError(f"random.bits of {result_dtype}", expected="an unsigned integer")
-    if result_dtype == UINT64:
-        return _drawn(key, shape, 2, _pairs, result_dtype)
-    return _drawn(key, shape, 4, lambda words: words, result_dtype)
+    per_block, make = (2, _pairs) if result_dtype == UINT64 else (4, list)
+    return _drawn(key, shape, per_block, make, result_dtype)
 
 
 @_by_kernel("shape", "dtype")

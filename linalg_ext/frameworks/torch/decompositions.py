@@ -99,7 +99,9 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
-    own |= {op: functools.partial(indexing.from_the_first, op) for op in _scatters()}
+    scatters = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
+    for op in (*scatters, aten.scatter_reduce.two):
+        own[op] = functools.partial(indexing.from_the_first, op)
     ours = {**own, **recurrent.decompositions()}
     table = {**decomposition_table(), **_by_pytorch(), **ours}
     return table | {op: _first_of(way, table.get(op)) for op, way in elementwise.ops().items()}
@@ -136,12 +138,6 @@ _WRITTEN_BY_PYTORCH = (
     *_TRANSFORMS,
 )
 """Ops that torch-mlir lacks, and PyTorch decomposes."""
-
-
-def _scatters() -> tuple[Any, ...]:
-    aten = torch().ops.aten
-    plain = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
-    return *plain, aten.scatter_reduce.two
 
 
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:

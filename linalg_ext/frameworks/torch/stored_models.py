@@ -6,6 +6,7 @@ kept by itself. A model with parts that were left to PyTorch is exported again.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -76,12 +77,10 @@ class StoredModel:
         """Return the source of a tensor of the model, as plain data; None if it has none."""
         if state_of(self.model, tensor.name) is not None:
             return "state", tensor.name, 0
-        for number, constant in enumerate(self.recording.constants):
-            if constant is tensor.tensor:
-                return "constant", tensor.name, number
-        for number, constant in enumerate(self.recording.constants):
-            if _are_equal(constant, tensor.tensor):
-                return "copy", tensor.name, number
+        for source, is_same in (("constant", operator.is_), ("copy", _are_equal)):
+            for number, constant in enumerate(self.recording.constants):
+                if is_same(constant, tensor.tensor):
+                    return source, tensor.name, number
         return None
 
     def _of_record(self, record: Mapping[str, Any]) -> Loaded | None:

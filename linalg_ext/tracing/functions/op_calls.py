@@ -13,11 +13,7 @@ from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.shapes import demands
 from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.executable.arguments import is_python_number
-from linalg_ext.notations.operand_keywords import (
-    OperandMaps,
-    mapped_shapes,
-    take_operand_maps,
-)
+from linalg_ext.notations.operand_keywords import OperandMaps, mapped_shapes, take_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.compute_type import as_compute_type

@@ -206,7 +206,9 @@ def _weights_along(factor: Traced, value: Traced, axis: Any) -> Traced:
     return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), kept_axes)
 
 
-def var(
+def _var(
+    name: str,
+    skips_nan: bool,
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -217,14 +219,24 @@ def var(
     mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Traced:
-    ddof = _lost_degrees("var or std", ddof, correction)
-    return _variance(a, axis, dtype, ddof, keepdims, where, mean)
+    if correction is not UNSET:
+        if ddof != 0:
+            raise ArgumentError(f"{name} with ddof= and correction=", expected="one of them")
+        ddof = correction
+    value = as_traced(a)
+    if not skips_nan or value.dtype.kind in "iub":
+        return _variance(value, axis, dtype, ddof, keepdims, where, mean)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    # NumPy keeps the squares in the dtype of the values, whatever that of the sums.
+    squared = accumulator_dtype(value.dtype)
+    numbers = _with(value, 0.0)
+    variance = _variance(numbers, axis, dtype, ddof, keepdims, counted, mean, squared)
+    # NumPy gives NaN for fewer values than degrees of freedom.
+    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
+    return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)
 
 
-def _lost_degrees(name: str, ddof: Any, correction: Any) -> Any:
-    if correction is not UNSET and ddof != 0:
-        raise ArgumentError(f"{name} with ddof= and correction=", expected="one of them")
-    return ddof if correction is UNSET else correction
+var, nanvar = partial(_var, "var or std", False), partial(_var, "nanvar", True)
 
 
 def _variance(
@@ -455,12 +467,6 @@ nancumsum, nancumprod = _nan_free("cumsum", 0), _nan_free("cumprod", 1)
 nanargmax, nanargmin = _nan_free("argmax", -np.inf), _nan_free("argmin", np.inf)
 
 
-def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
-    """Refuse a result of integers, where values are such that NaN may be among them."""
-    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
-        refuse(f"numpy.{name} of {value.dtype} with dtype={dtype}", "give a dtype of floats")
-
-
 def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
         function = getattr(np, name)
@@ -485,34 +491,10 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     value = as_traced(a)
-    _refuse_dtype("nanmean", value, dtype)
+    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
+        refuse(f"numpy.nanmean of {value.dtype} with dtype={dtype}", "give a dtype of floats")
     counted = xp.logical_and(~xp.isnan(value), where)
     return mean(value, axis, dtype, keepdims, where=counted)
-
-
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = UNSET,
-    correction: Any = UNSET,
-) -> Any:
-    ddof = _lost_degrees("nanvar", ddof, correction)
-    value = as_traced(a)
-    if value.dtype.kind in "iub":
-        return _variance(value, axis, dtype, ddof, keepdims, where, mean)
-    counted = xp.logical_and(~xp.isnan(value), where)
-    # NumPy keeps the squares in the dtype of the values, whatever that of the sums.
-    squared = accumulator_dtype(value.dtype)
-    numbers = _with(value, 0.0)
-    variance = _variance(numbers, axis, dtype, ddof, keepdims, counted, mean, squared)
-    # NumPy gives NaN for fewer values than degrees of freedom.
-    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
-    return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)
 
 
 def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:

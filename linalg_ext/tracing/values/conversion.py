@@ -103,7 +103,9 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         by_dtype(array.dtype)
     except (OverflowError, TypeError, ValueError) as error:
         if isinstance(error, DTypeError):
-            raise _untraceable(value, error) from None
+            error.what = f"{kind_of(value)} cannot be traced: {error.what}"
+            error.where = caller_location()
+            raise
         if not is_number:
             raise
         raise DTypeError(
@@ -113,15 +115,6 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             notes=[str(error)],
         ) from None
     return array
-
-
-def _untraceable(value: Any, error: DTypeError) -> DTypeError:
-    return DTypeError(
-        f"{kind_of(value)} cannot be traced: {error.what}",
-        where=caller_location(),
-        expected=error.expected,
-        hint=error.hint,
-    )
 
 
 def refuse_matrix(value: Any, name: str) -> None:
@@ -169,13 +162,11 @@ def _range(array: Array) -> Traced | None:
     for axis, size in enumerate(array.shape):
         second = tuple(int(axis == other and size > 1) for other in range(array.ndim))
         steps.append(int(array[second]) - start)
-    grid = np.full((), start, np.int64)
     limit = abs(start) + sum(abs(s) * n for s, n in zip(steps, array.shape, strict=True))
     if limit >= 2**62:
         return None
-    for axis, (step, size) in enumerate(zip(steps, array.shape, strict=True)):
-        rest = (1,) * (array.ndim - axis - 1)
-        grid = grid + step * np.arange(size).reshape(size, *rest)
+    places = np.ogrid[tuple(map(slice, array.shape))]
+    grid = sum((step * place for step, place in zip(steps, places, strict=True)), start)
     if not np.array_equal(grid, array):
         return _triangle(array)
     return affine(array.shape, start, steps, array.dtype)

@@ -21,13 +21,7 @@ from linalg_ext.tracing.values.elements import (
     position,
 )
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
-from linalg_ext.tracing.values.tensor_ops import (
-    empty,
-    generic,
-    identity_map,
-    is_one,
-    read_map,
-)
+from linalg_ext.tracing.values.tensor_ops import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
 
