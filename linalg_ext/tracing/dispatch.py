@@ -275,35 +275,31 @@ def _shape_of(base: Traced, new: Traced, *_: Any, **__: Any) -> Traced:
     return shaping.reshape(new, base.shape)
 
 
-def _order_of(function: Any) -> Callable[..., Traced]:
-    """Return the inverse of a function that exchanges axes."""
-
-    def back(base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Traced:
-        sizes = tuple(range(1, base.ndim + 1))
-        order = np.array(function(np.broadcast_to(0, sizes), *rest, **keywords).shape) - 1
-        return shaping.transpose(new, [int(axis) for axis in np.argsort(order)])
-
-    return back
+def _ordered_back(function: Any, base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Traced:
+    """Undo a function that exchanges axes."""
+    sizes = tuple(range(1, base.ndim + 1))
+    order = np.array(function(np.broadcast_to(0, sizes), *rest, **keywords).shape) - 1
+    return shaping.transpose(new, [int(axis) for axis in np.argsort(order)])
 
 
-def _same(function: Any) -> Callable[..., Traced]:
-    """Return the inverse of a function that is its own."""
-    return lambda base, new, *rest, **keywords: FUNCTIONS[function](new, *rest, **keywords)
+def _again(function: Any, base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Any:
+    """Undo a function that is its own inverse."""
+    return FUNCTIONS[function](new, *rest, **keywords)
 
 
 _INVERSES: Mapping[Any, Callable[..., Traced]] = {
     **dict.fromkeys((np.reshape, np.ravel, np.squeeze, np.expand_dims), _shape_of),
     **dict.fromkeys((np.atleast_1d, np.atleast_2d, np.atleast_3d), _shape_of),
     **{
-        function: _order_of(function)
+        function: partial(_ordered_back, function)
         for function in (np.transpose, np.swapaxes, np.moveaxis, np.rollaxis)
     },
     **{
-        module.matrix_transpose: _order_of(module.matrix_transpose)
+        module.matrix_transpose: partial(_ordered_back, module.matrix_transpose)
         for module in (np, np.linalg)
         if hasattr(module, "matrix_transpose")
     },
-    **{function: _same(function) for function in (np.flip, np.fliplr, np.flipud)},
+    **{function: partial(_again, function) for function in (np.flip, np.fliplr, np.flipud)},
     np.rot90: lambda base, new, k=1, axes=(0, 1): shaping.rot90(new, -k, axes),
 }
 """For each function of which the result can be written: the first argument, by a new result."""

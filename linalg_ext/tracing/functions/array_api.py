@@ -7,6 +7,7 @@ of the standard that this lacks raises an AttributeError that says so.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import sys
@@ -141,14 +142,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Traced:
     return xp.clip(as_traced(x), min, max)
 
 
-def _frequencies(function: Any) -> Callable[..., Traced]:
-    def call(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
-        return asarray(function(n, d), dtype=dtype, device=device)
+def _frequencies(
+    function: Any, n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None
+) -> Traced:
+    return asarray(function(n, d), dtype=dtype, device=device)
 
-    return call
 
-
-fft.fftfreq, fft.rfftfreq = _frequencies(np.fft.fftfreq), _frequencies(np.fft.rfftfreq)
+fft.fftfreq = functools.partial(_frequencies, np.fft.fftfreq)
+fft.rfftfreq = functools.partial(_frequencies, np.fft.rfftfreq)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:

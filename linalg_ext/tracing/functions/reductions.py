@@ -107,7 +107,7 @@ def reduced(
 
 
 def _folded(function: str, before: Element, x: Element) -> Element:
-    return (extremum(function) if function in _EXTREMA else partial(apply, function))(before, x)
+    return (extremum if function in _EXTREMA else apply)(function, before, x)
 
 
 def _neutral(function: str, dtype: DType) -> Any:
@@ -143,16 +143,15 @@ def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     return function, traced
 
 
-def _logical(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
-        return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
-
-    return reduce
+def _logical(
+    name: str, function: str, a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Traced:
+    return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
 
 
 sum_, prod = partial(reduced, "sum", "add"), partial(reduced, "prod", "mul")
 max_, min_ = partial(reduced, "max", "max_signed"), partial(reduced, "min", "min_signed")
-any_, all_ = _logical("any", "or"), _logical("all", "and")
+any_, all_ = partial(_logical, "any", "or"), partial(_logical, "all", "and")
 
 
 def mean(
@@ -314,8 +313,8 @@ def _place(
     return place
 
 
-argmax = partial(_place, "argmax", "max_signed", compare("gt"))
-argmin = partial(_place, "argmin", "min_signed", compare("lt"))
+argmax = partial(_place, "argmax", "max_signed", partial(compare, "gt"))
+argmin = partial(_place, "argmin", "min_signed", partial(compare, "lt"))
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
@@ -452,39 +451,35 @@ def _with(a: Any, number: float) -> Traced:
     return xp.where(xp.isnan(value), value.dtype.type(number), value)
 
 
-def _nan_free(name: str, number: float) -> Callable[..., Any]:
+def _nan_free(name: str, number: float, a: Any, *arguments: Any, **keywords: Any) -> Any:
     """`numpy.nansum` and its like: with a number in the place of NaN."""
-
-    def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
-        return getattr(np, name)(_with(a, number), *arguments, **keywords)
-
-    return reduce
+    return getattr(np, name)(_with(a, number), *arguments, **keywords)
 
 
-nansum, nanprod = _nan_free("sum", 0), _nan_free("prod", 1)
-nancumsum, nancumprod = _nan_free("cumsum", 0), _nan_free("cumprod", 1)
+nansum, nanprod = partial(_nan_free, "sum", 0), partial(_nan_free, "prod", 1)
+nancumsum, nancumprod = partial(_nan_free, "cumsum", 0), partial(_nan_free, "cumprod", 1)
 # 0 where all are NaN.
-nanargmax, nanargmin = _nan_free("argmax", -np.inf), _nan_free("argmin", np.inf)
+nanargmax = partial(_nan_free, "argmax", -np.inf)
+nanargmin = partial(_nan_free, "argmin", np.inf)
 
 
-def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
-    def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
-        function = getattr(np, name)
-        value = as_traced(a)
-        number_alone = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
-        if value.dtype.kind in "iub" or keywords:
-            return number_alone
-        # NaN is left where there is nothing else: of complex numbers the first.
-        is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
-        lost: Any = value.dtype.type(np.nan)
-        if value.dtype.kind == "c":
-            lost = function(value, axis=axis, keepdims=keepdims)
-        return xp.where(is_nan, lost, number_alone)
+def _nan_extremum(
+    name: str, number: float, a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any
+) -> Any:
+    function = getattr(np, name)
+    value = as_traced(a)
+    number_alone = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
+    if value.dtype.kind in "iub" or keywords:
+        return number_alone
+    # NaN is left where there is nothing else: of complex numbers the first.
+    is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
+    lost: Any = value.dtype.type(np.nan)
+    if value.dtype.kind == "c":
+        lost = function(value, axis=axis, keepdims=keepdims)
+    return xp.where(is_nan, lost, number_alone)
 
-    return reduce
 
-
-nanmax, nanmin = _nan_extremum("max", -np.inf), _nan_extremum("min", np.inf)
+nanmax, nanmin = partial(_nan_extremum, "max", -np.inf), partial(_nan_extremum, "min", np.inf)
 
 
 def nanmean(

@@ -233,33 +233,30 @@ def _median(
 median, nanmedian = partial(_median, "median", False), partial(_median, "nanmedian", True)
 
 
-def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:
-    """Return a function that records quantiles, where `q` ranges from 0 to `whole`."""
-
-    def record(
-        a: Any,
-        q: Any,
-        axis: Any = None,
-        overwrite_input: Any = False,
-        method: str = "linear",
-        keepdims: Any = False,
-    ) -> Traced:
-        if isinstance(q, Traced):
-            refuse(
-                f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument"
-            )
-        if method not in _PARTS:
-            refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
-        rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
-        dtype = _dtype_of_quantiles(name, rows.given, q, method)
-        if method == "linear" and whole == 1 and np.asarray(q).dtype.kind in "iu":
-            method = "lower"  # NumPy takes the first or the last element, and interpolates nothing
-        parts = np.asarray(q) / whole
-        quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
-        value = xp.stack(quantiles) if parts.ndim else quantiles[0]
-        return rows.shaped(value, keepdims, parts.ndim)
-
-    return record
+def _quantiles(
+    name: str,
+    whole: int,
+    skips_nan: bool,
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """Record quantiles, where `q` ranges from 0 to `whole`."""
+    if isinstance(q, Traced):
+        refuse(f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument")
+    if method not in _PARTS:
+        refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
+    rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+    dtype = _dtype_of_quantiles(name, rows.given, q, method)
+    if method == "linear" and whole == 1 and np.asarray(q).dtype.kind in "iu":
+        method = "lower"  # NumPy takes the first or the last element, and interpolates nothing
+    parts = np.asarray(q) / whole
+    quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
+    value = xp.stack(quantiles) if parts.ndim else quantiles[0]
+    return rows.shaped(value, keepdims, parts.ndim)
 
 
 def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
@@ -283,10 +280,10 @@ def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
     return as_dtype(quantiles.dtype)
 
 
-quantile = _quantiles("quantile", 1, skips_nan=False)
-percentile = _quantiles("percentile", 100, skips_nan=False)
-nanquantile = _quantiles("nanquantile", 1, skips_nan=True)
-nanpercentile = _quantiles("nanpercentile", 100, skips_nan=True)
+quantile = partial(_quantiles, "quantile", 1, False)
+percentile = partial(_quantiles, "percentile", 100, False)
+nanquantile = partial(_quantiles, "nanquantile", 1, True)
+nanpercentile = partial(_quantiles, "nanpercentile", 100, True)
 
 
 class _Rows:
