@@ -150,9 +150,8 @@ class _Call:
         self, function: JitFunction[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> None:
         # No size is open, as the traces show whether sizes make a difference.
-        self._function = JitFunction(
-            function.__wrapped__, static_argnames=function.options["static_argnames"]
-        )
+        options = {name: function.options[name] for name in ("static_argnames", "static_argnums")}
+        self._function = JitFunction(function.__wrapped__, **options)
         call_arguments = [list(arguments), dict(named)]
         self._leaves, self.structure = flatten(call_arguments, constants=True)
         self.positions = tuple(position for position, x in enumerate(self._leaves) if _is_array(x))
