@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -239,21 +238,19 @@ def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
     write("Concat", *parts, gives=node.output[0], axis=1)
 
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType(
-    {
-        "Cast": _cast,
-        "ConvInteger": _conv_integer,
-        "ConvTranspose": _transposed,
-        "DequantizeLinear": _dequantize,
-        "Dropout": _dropout,
-        "LpNormalization": _normalized,
-        "MatMul": _matmul,
-        "MatMulInteger": _matmul_integer,
-        "QLinearConv": _qlinear_conv,
-        "QLinearMatMul": _qlinear_matmul,
-        "QuantizeLinear": _quantize,
-        "Softsign": _softsign,
-        "Squeeze": _squeeze,
-        "Unsqueeze": _squeeze,
-    }
-)
+REWRITES: Mapping[str, Rewrite] = {
+    "Cast": _cast,
+    "ConvInteger": _conv_integer,
+    "ConvTranspose": _transposed,
+    "DequantizeLinear": _dequantize,
+    "Dropout": _dropout,
+    "LpNormalization": _normalized,
+    "MatMul": _matmul,
+    "MatMulInteger": _matmul_integer,
+    "QLinearConv": _qlinear_conv,
+    "QLinearMatMul": _qlinear_matmul,
+    "QuantizeLinear": _quantize,
+    "Softsign": _softsign,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _squeeze,
+}

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -278,4 +277,4 @@ def _activations(
     return functions[number * count : (number + 1) * count]
 
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType({"GRU": _layer, "LSTM": _layer, "RNN": _layer})
+REWRITES: Mapping[str, Rewrite] = {"GRU": _layer, "LSTM": _layer, "RNN": _layer}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -133,8 +132,10 @@ def _cubic(x: float, attributes: Mapping[str, Any]) -> tuple[list[int], list[flo
     return indices, [far[0], near[0], near[1], far[1]]
 
 
-_TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[float]]]] = (
-    MappingProxyType({"cubic": _cubic, "linear": _linear, "nearest": _nearest})
-)
+_TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[float]]]] = {
+    "cubic": _cubic,
+    "linear": _linear,
+    "nearest": _nearest,
+}
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType({"Resize": _resize})
+REWRITES: Mapping[str, Rewrite] = {"Resize": _resize}

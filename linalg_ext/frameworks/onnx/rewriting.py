@@ -8,7 +8,6 @@ written by ops of ONNX that every opset since 13 has; models of older opsets are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,18 @@ from linalg_ext.frameworks.requirements import onnx
 _MOST_ROUNDS = 16
 """Functions in functions, and loops in loops, are assumed not to be deeper."""
 
-_EARLY: Mapping[str, Rewrite] = MappingProxyType(
-    {"If": control_flow.branch, "Loop": control_flow.loop, "Scan": control_flow.scan}
-)
+_EARLY: Mapping[str, Rewrite] = {
+    "If": control_flow.branch,
+    "Loop": control_flow.loop,
+    "Scan": control_flow.scan,
+}
 """Rewrites that do without the types of inputs."""
 
-_REWRITES: Mapping[str, Rewrite] = MappingProxyType(
-    {**elements.REWRITES, **recurrent.REWRITES, **resizing.REWRITES}
-)
+_REWRITES: Mapping[str, Rewrite] = {
+    **elements.REWRITES,
+    **recurrent.REWRITES,
+    **resizing.REWRITES,
+}
 
 
 def rewritten(model: Any) -> Any:

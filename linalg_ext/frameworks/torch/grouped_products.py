@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -160,5 +159,5 @@ def _over_tiles(
     return last
 
 
-TRACED: Mapping[str, Callable[..., Any]] = MappingProxyType({ROWS: _rows, SUMS: _sums})
+TRACED: Mapping[str, Callable[..., Any]] = {ROWS: _rows, SUMS: _sums}
 """The functions of arrays behind the ops, by name."""
