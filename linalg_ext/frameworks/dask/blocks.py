@@ -332,7 +332,8 @@ class _Grid:
         init = in_chunks(BlockedOperand(output.init, output.dims, "init"), self.chunks)
         operands = [(init, output.dims), (blocks, output.dims)]
         name = f"{self.name}-init"
-        return _blockwise(Combine(function), name, output.dims, operands, {}, (), output.dtype)
+        folded = functools.partial(_folded, function)
+        return _blockwise(folded, name, output.dims, operands, {}, (), output.dtype)
 
     def _blockwise(
         self,
@@ -394,38 +395,32 @@ _IN_PLACE = {
 }
 
 
-@dataclass(frozen=True)
-class Combine:
-    """Arrays combined by an associative function, from left to right."""
-
-    function: Function
-
-    def __call__(self, *arrays: Array) -> Array:
-        """Return the arrays, of one shape and dtype, combined."""
-        first, *rest = arrays
-        if not rest:
-            return first
-        # Other tasks may read the operands: only new arrays are written.
-        total = apply_function(self.function, (first, rest[0]))
-        in_place = _IN_PLACE.get(self.function.name)
-        with np.errstate(all="ignore"):
-            for array in rest[1:]:
-                if in_place is not None and total.ndim:
-                    in_place(total, array, out=total)
-                else:
-                    total = apply_function(self.function, (total, array))
-        return total
+def _folded(function: Function, *arrays: Array) -> Array:
+    """Return arrays of one shape and dtype, folded by an associative function from the left."""
+    first, *rest = arrays
+    if not rest:
+        return first
+    # Other tasks may read the operands: only new arrays are written.
+    total = apply_function(function, (first, rest[0]))
+    in_place = _IN_PLACE.get(function.name)
+    with np.errstate(all="ignore"):
+        for array in rest[1:]:
+            if in_place is not None and total.ndim:
+                in_place(total, array, out=total)
+            else:
+                total = apply_function(function, (total, array))
+    return total
 
 
-def _node(combine: Combine, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
-    """Return nested lists of blocks combined: a node of a tree of `dask.array.reduction`."""
-    total = combine(*leaves_of(blocks))
+def _node(function: Function, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Return nested lists of blocks folded: a node of a tree of `dask.array.reduction`."""
+    total = _folded(function, *leaves_of(blocks))
     return total if keepdims else total.reshape(np.delete(total.shape, axis))
 
 
 def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
     """Combine partial results, of which each block has one, along axes that the result lacks."""
-    node = functools.partial(_node, Combine(function))
+    node = functools.partial(_node, function)
     return da.reduction(
         partial,
         chunk=_as_it_is,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -65,10 +66,15 @@ def jitted_on_dask(
         BlockedOperand(array, dims, f"{name}: argument {number}")
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
     ]
-    on_block = _OnBlock(
-        function, call.structure, call.positions, call.constants, threads_of_blocks(threads)
+    on_blocks = partial(
+        _on_blocks,
+        function,
+        call.structure,
+        call.positions,
+        call.constants,
+        threads_of_blocks(threads),
     )
-    results = apply_to_blocks(on_block, name, inputs, learned.blocked_results, axes.whole)
+    results = apply_to_blocks(on_blocks, name, inputs, learned.blocked_results, axes.whole)
     return unflatten(learned.results, results)
 
 
@@ -81,32 +87,30 @@ def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
     )
 
 
-@dataclass(frozen=True)
-class _OnBlock:
-    """The function on a block of each array.
+def _on_blocks(
+    function: JitFunction[..., Any],
+    structure: Structure,
+    positions: Sequence[int],
+    constants: Sequence[Any],
+    threads: int,
+    *blocks: Any,
+) -> Any:
+    """Call a function on a block of each array.
 
-    Attributes:
+    Args:
         structure: of its positional and its named arguments.
         positions: the indices of the leaves that are arrays.
         constants: the other leaves.
     """
-
-    function: JitFunction[..., Any]
-    structure: Structure
-    positions: tuple[int, ...]
-    constants: tuple[Any, ...]
-    threads: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        constants = iter(self.constants)
-        by_position = dict(zip(self.positions, blocks, strict=True))
-        leaves = [
-            by_position[position] if position in by_position else next(constants)
-            for position in range(self.structure.leaves)
-        ]
-        arguments, named = unflatten(self.structure, leaves)
-        results, _ = flatten(self.function(*arguments, threads=self.threads, **named))
-        return results[0] if len(results) == 1 else tuple(results)
+    remaining = iter(constants)
+    by_position = dict(zip(positions, blocks, strict=True))
+    leaves = [
+        by_position[position] if position in by_position else next(remaining)
+        for position in range(structure.leaves)
+    ]
+    arguments, named = unflatten(structure, leaves)
+    results, _ = flatten(function(*arguments, threads=threads, **named))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ class _Call:
 
     Attributes:
         arrays: those of its arguments.
-        structure, positions, constants: as of `_OnBlock`.
+        structure, positions, constants: as of `_on_blocks`.
     """
 
     def __init__(
@@ -295,24 +299,19 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             zip(kernel.signature.results, axes.results, strict=True)
         )
     ]
-    on_block = _KernelOnBlock(kernel, tuple(constants), threads_of_blocks(threads))
-    results = apply_to_blocks(on_block, name, inputs, blocked_results, axes.whole)
+    on_blocks = partial(_kernel_on_blocks, kernel, constants, threads_of_blocks(threads))
+    results = apply_to_blocks(on_blocks, name, inputs, blocked_results, axes.whole)
     return results[0] if len(results) == 1 else results
 
 
-@dataclass(frozen=True)
-class _KernelOnBlock:
-    """The kernel on a block of each array; `constants` are its other arguments, by positions."""
-
-    kernel: Kernel
-    constants: tuple[tuple[int, Any], ...]
-    threads: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        arguments = list(blocks)
-        for position, value in self.constants:
-            arguments.insert(position, value)
-        return self.kernel(*arguments, threads=self.threads)
+def _kernel_on_blocks(
+    kernel: Kernel, constants: Sequence[tuple[int, Any]], threads: int, *blocks: Any
+) -> Any:
+    """Call a kernel on a block of each array; `constants` are its other arguments, by positions."""
+    arguments = list(blocks)
+    for position, value in constants:
+        arguments.insert(position, value)
+    return kernel(*arguments, threads=threads)
 
 
 def _open_axes(kernel: Kernel) -> FunctionAxes:
