@@ -349,15 +349,15 @@ _CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
 """File names of the cells of notebooks, which say nothing to a reader."""
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def located(function: Callable[P, R]) -> Callable[P, R]:
+def located(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Have the errors of a function name the user's line, where they name no place."""
 
     @wraps(function)
-    def at_users_line(*arguments: P.args, **named: P.kwargs) -> R:
+    def at_users_line(*arguments: _P.args, **named: _P.kwargs) -> _R:
         try:
             return function(*arguments, **named)
         except LinalgExtError as error:

@@ -372,7 +372,7 @@ def _blockwise(
 
 
 def _on_blocks(function: Callable[..., Any], count: int, *blocks: Any) -> Any:
-    """Return a function of blocks, with so many last axes of length 1."""
+    """Return a function of blocks, with a number of last axes of length 1."""
     # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
     return _with_axes(function(*map(_only, blocks)), count)
 
