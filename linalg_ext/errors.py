@@ -21,11 +21,11 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 
 class SourceLocation(NamedTuple):
@@ -347,6 +347,24 @@ _OWN_CODE = (
 
 _CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
 """File names of the cells of notebooks, which say nothing to a reader."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def located(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Have the errors of a function name the user's line, where they name no place."""
+
+    @wraps(function)
+    def at_users_line(*arguments: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return function(*arguments, **named)
+        except LinalgExtError as error:
+            error.where = error.where or caller_location()
+            raise
+
+    return at_users_line
 
 
 def caller_location() -> SourceLocation | None:

@@ -271,8 +271,6 @@ def lowered(text: str, name: str, callbacks: list[Callback]) -> Module:
     """Return StableHLO as linalg on tensors: the function `main`.
 
     Args:
-        text: as `stablehlo` returns it.
-        name: of the function, for errors.
         callbacks: gets the functions of Python that the code calls; the kernel keeps them alive.
 
     Raises:
@@ -336,9 +334,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
     """Return an argument of a caller as the array that the kernel takes.
 
     Args:
-        value: an array of any kind, or a number.
         like: the shape and the dtype that the function was compiled for.
-        name: the name of the argument.
 
     Raises:
         ArgumentError: the value is not an array, or has another shape or dtype.

@@ -40,7 +40,6 @@ def write_calls(module: ir.Module, configuration: str) -> list[Callback]:
     """Make Fourier transforms and calls of LAPACK, in StableHLO, calls of functions of Python.
 
     Args:
-        module: of StableHLO.
         configuration: the attribute of a call that holds the numbers for the called function.
 
     Returns:

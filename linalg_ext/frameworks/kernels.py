@@ -37,7 +37,6 @@ def kernel_of(
         source: all that the module is made of, for the key.
         module: imports the model; its function is `ENTRY`.
         refusal: makes the error for one of this library's compiler.
-        options: of the compilation.
     """
     key = disk_cache.key_of_module(kind, source, ENTRY, options)
     if (entry := disk_cache.find(key)) is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -267,13 +266,11 @@ def _slope(y: Any) -> Any:
     return y * (1 - y)
 
 
-CELLS: Mapping[str, Cell] = MappingProxyType(
-    {
-        "lstm": Cell(_lstm, _lstm_gradient, weights=1, states=2),
-        PROJECTED: Cell(_lstm_projected, None, weights=2, states=2),
-        "gru": Cell(_gru, _gru_gradient, weights=2, states=1),
-        "rnn_tanh": Cell(_rnn_tanh, _rnn_tanh_gradient, weights=1, states=1),
-        "rnn_relu": Cell(_rnn_relu, _rnn_relu_gradient, weights=1, states=1),
-    }
-)
+CELLS: Mapping[str, Cell] = {
+    "lstm": Cell(_lstm, _lstm_gradient, weights=1, states=2),
+    PROJECTED: Cell(_lstm_projected, None, weights=2, states=2),
+    "gru": Cell(_gru, _gru_gradient, weights=2, states=1),
+    "rnn_tanh": Cell(_rnn_tanh, _rnn_tanh_gradient, weights=1, states=1),
+    "rnn_relu": Cell(_rnn_relu, _rnn_relu_gradient, weights=1, states=1),
+}
 """By PyTorch's names, and that with projections by one of its own."""

@@ -37,7 +37,6 @@ def write_traced(
     """Make ops that torch-mlir does not know calls of traced functions, which are linalg.
 
     Args:
-        module: in torch's dialect.
         function_of: as of `traced_ops.write_traced`, for a `torch.operator`.
     """
     traced_ops.write_traced(module, {"torch.operator"}, function_of, own_type, _across)
@@ -67,12 +66,7 @@ LEFT_OUT = -1
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring axes before and after, that have as many elements.
-
-    Attributes:
-        before: the axes that become one.
-        after: the axes that this one becomes.
-    """
+    """Neighbouring axes, those before that become one, and those after that this one becomes."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -84,9 +78,7 @@ def write_reshape(
     """Replace a view by the call of a function that reshapes by groups.
 
     Args:
-        module: that the view is in.
         op: the view: a tensor, and a list of sizes, one of which may be -1.
-        symbol: the name of the function.
         groups: of axes, outermost first.
     """
     result = own_type(op.results[0].type)
@@ -131,10 +123,7 @@ def _reshaped(
     """Return a tensor, its axes first collapsed to one for each group, and then expanded.
 
     Args:
-        source: the tensor.
-        result: the type that it gets.
         known: the listed open sizes of the result, by their axes.
-        groups: of axes.
     """
     before = [group.before for group in groups]
     if any(len(axes) > 1 for axes in before):

@@ -25,8 +25,6 @@ def write_traced(
     """Make ops that no pass lowers calls of traced functions.
 
     Args:
-        module: in an exporter's dialect.
-        ops: the names of the ops.
         function_of: returns a name and a function of arrays for an op; None for ops that stay. Ops
             of one name compute the same.
         own_type: returns MLIR's tensor type for one of the dialect.
@@ -66,10 +64,7 @@ def _write_function(
     """Add a function of an exporter's tensors that computes on MLIR's own.
 
     Args:
-        module: where it goes.
-        symbol: its name.
         written: the traced function, and those that it calls. It is used up.
-        type_: of the function.
         converted: as of `write_traced`.
     """
     traced = written.body.operations[0].operation.detach_from_parent()

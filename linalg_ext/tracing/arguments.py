@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location, located
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 from linalg_ext.tracing.values.containers import (
@@ -25,8 +25,8 @@ from linalg_ext.tracing.values.containers import (
 from linalg_ext.tracing.values.conversion import refuse_matrix
 from linalg_ext.tracing.values.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.values.specs import Argument, ShapeDtype
-from linalg_ext.tracing.values.traced import Traced
 
+_NAMED = inspect.Parameter.VAR_KEYWORD
 _WEAK = (int, float, complex)
 _PLAIN = frozenset(np.dtype(char) for char in "?bBhHiIlLfdFD")
 """Dtypes of arrays that are taken as they are: there is nothing to ask of them."""
@@ -44,7 +44,6 @@ class Call:
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
         binding: of the function.
-        bind: makes positional and keyword arguments of leaves.
     """
 
     leaves: list[Any]
@@ -54,7 +53,10 @@ class Call:
     structure: Structure
     static: tuple[tuple[str, Any], ...]
     binding: Binding
-    bind: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+    def bind(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments that hold these values for the leaves."""
+        return self.binding.back({**unflatten(self.structure, values), **dict(self.static)})
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -109,7 +111,7 @@ class Binding:
                 expected=f"{self._function}{signature}",
             ) from None
         return {
-            name: dict(value) if self._is(name, inspect.Parameter.VAR_KEYWORD) else value
+            name: dict(value) if signature.parameters[name].kind is _NAMED else value
             for name, value in bound.arguments.items()
         }
 
@@ -140,7 +142,6 @@ class Binding:
         """Return the types that native code expects of a call's arguments, positional ones first.
 
         Args:
-            count, names: of the call.
             values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
@@ -158,17 +159,11 @@ class Binding:
                     expectations[at] = child
         return expectations
 
-    def _is(self, name: str, kind: Any) -> bool:
-        return self.signature is not None and self.signature.parameters[name].kind is kind
-
 
 class Parameters:
-    """The parameters of a jitted function.
+    """The parameters of a jitted function."""
 
-    Attributes:
-        binding: of all of its parameters.
-    """
-
+    @located
     def __init__(
         self,
         function: Callable[..., Any],
@@ -194,7 +189,6 @@ class Parameters:
             if name not in known and not takes_any:
                 raise ArgumentError(
                     f"static_argnames: {self._name} has no parameter {name!r}",
-                    where=caller_location(),
                     expected=f"one of {', '.join(known)}" if known else None,
                 )
         self._static = tuple(
@@ -207,10 +201,7 @@ class Parameters:
             )
         )
 
-    def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-        """Return whether a traced value is among the arguments."""
-        return any(isinstance(leaf, Traced) for leaf in leaves_of([list(arguments), dict(named)]))
-
+    @located
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
     ) -> Call:
@@ -245,10 +236,6 @@ class Parameters:
             kinds = self._checked(arrays, kinds, names)
         elif self._dynamic:
             kinds = [_opened(kind, name) for kind, name in zip(kinds, names, strict=True)]
-
-        def rebuilt(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            return self.binding.back({**unflatten(structure, values), **static})
-
         return Call(
             leaves,
             arrays,
@@ -257,14 +244,12 @@ class Parameters:
             structure,
             tuple(sorted(static.items())),
             self.binding,
-            rebuilt,
         )
 
     def _check_static(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray):
             raise ArgumentError(
                 f"{self._name}: the static argument {name} is an array",
-                where=caller_location(),
                 hint=f"leave {name} out of static_argnames: arrays are traced",
             )
         try:
@@ -272,7 +257,6 @@ class Parameters:
         except TypeError:
             raise ArgumentError(
                 f"{self._name}: the static argument {name} has no hash: {value!r}",
-                where=caller_location(),
                 expected="a value that can be the key of a dict, as a tuple for a list",
             ) from None
 
@@ -290,7 +274,6 @@ class Parameters:
             if not specs:
                 raise ArgumentError(
                     f"{name} is a ShapeDtype",
-                    where=caller_location(),
                     hint="call .lower(...) with specs, and the function with arrays",
                 )
             return leaf, Argument(leaf.shape, leaf.dtype)
@@ -307,7 +290,6 @@ class Parameters:
         if len(specs) != len(kinds):
             raise ArityError(
                 f"{self._name} got {len(kinds)} arrays",
-                where=caller_location(),
                 expected=f"{len(specs)}: its signature is {self._specs}",
             )
         for kind, spec, name in zip(kinds, specs, names, strict=True):
@@ -317,7 +299,6 @@ class Parameters:
             if not fits:
                 raise ShapeError(
                     f"{self._name}: {name} is {kind.dtype} of shape {kind.shape}",
-                    where=caller_location(),
                     expected=f"{spec}, by the signature that jit was given",
                 )
         return [Argument(spec.shape, spec.dtype) for spec in specs]
@@ -329,7 +310,6 @@ def _names_of(function: str, option: object) -> tuple[str, ...]:
         return tuple(names)
     raise ArgumentError(
         f"{function}: static_argnames={option!r}",
-        where=caller_location(),
         expected="names of parameters",
         hint="positions are static_argnums",
     )
@@ -345,20 +325,18 @@ def _names_at(function: str, option: object, signature: inspect.Signature | None
     known = list(() if signature is None else signature.parameters)
     if not isinstance(numbers, Sequence) or not all(type(at) is int for at in numbers):
         raise ArgumentError(
-            f"{function}: static_argnums={option!r}",
-            where=caller_location(),
-            expected="positions of parameters, from 0",
+            f"{function}: static_argnums={option!r}", expected="positions of parameters, from 0"
         )
     for at in numbers:
         if not -len(known) <= at < len(known):
             raise ArgumentError(
                 f"static_argnums: {function} has no parameter {at}",
-                where=caller_location(),
                 expected=f"0 to {len(known) - 1}: {', '.join(known)}" if known else None,
             )
     return [known[at] for at in numbers]
 
 
+@located
 def sizes_of(
     kinds: Sequence[Argument], arrays: Sequence[Any], names: Sequence[str]
 ) -> dict[str, int]:
@@ -378,7 +356,6 @@ def sizes_of(
             if sizes.setdefault(label, actual) != actual:
                 raise ShapeError(
                     f"{place} is {actual}, but {sources[label]} is {sizes[label]}",
-                    where=caller_location(),
                     expected=f"one size {label} for both",
                 )
             sources.setdefault(label, place)
@@ -387,7 +364,6 @@ def sizes_of(
             if isinstance(size, Size) and value_of(size, sizes) != actual:
                 raise ShapeError(
                     f"axis {axis} of {name} is {actual}",
-                    where=caller_location(),
                     expected=f"{size} = {value_of(size, sizes)}",
                 )
     return sizes
@@ -416,8 +392,6 @@ T = TypeVar("T")
 
 
 class _Mark:
-    """The mark of a static parameter, among the metadata of its annotation."""
-
     def __repr__(self) -> str:
         return "static"
 

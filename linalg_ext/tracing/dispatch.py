@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial, wraps
-from typing import Any, TypeVar, cast
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import LinalgExtError, caller_location
+from linalg_ext.errors import located
 from linalg_ext.tracing.functions import shaping
 from linalg_ext.tracing.functions.array_api import namespace as namespace
 from linalg_ext.tracing.functions.indexing import Selection, expanded, indexed, is_array, is_whole
@@ -35,8 +35,6 @@ from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, View, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _BY_ARGUMENT = (
     "a part by an index that is an argument is written in place, which NumPy has as a view of a "
     "number's row and as a copy of that of an array of rank 0",
@@ -44,21 +42,7 @@ _BY_ARGUMENT = (
 )
 
 
-def _at_users_line(handle: F) -> F:
-    """Have the errors of a handler name the user's line, where they name no place."""
-
-    @wraps(handle)
-    def located(*arguments: Any) -> Any:
-        try:
-            return handle(*arguments)
-        except LinalgExtError as error:
-            error.where = error.where or caller_location()
-            raise
-
-    return cast(F, located)
-
-
-@_at_users_line
+@located
 def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call a ufunc, or a method of one."""
     if is_known(inputs, keywords):
@@ -90,7 +74,7 @@ def on_comparison(left: Size, sign: str, right: AnySize) -> bool | None:
     return None if trace is None else trace.compares(left, sign, right)
 
 
-@_at_users_line
+@located
 def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call one of NumPy's other functions."""
     if is_known(arguments, keywords):
@@ -108,21 +92,20 @@ def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, 
     return _laid_out(_apart(result, values), values)
 
 
-@_at_users_line
+@located
 def on_part(value: Traced, index: Any) -> Any:
     """Take a part of a value: `x[index]`."""
     if isinstance(value, Known) and is_known(index):
         return computed(operator.getitem, (value, index), {})
     place = revealed(index)
-    known = place if isinstance(place, tuple) else (place,)
-    if len(known) == value.ndim and all(type(item) is int for item in known):
-        return value.scalar(known, lambda: indexed(value, place))
+    listed = place if isinstance(place, tuple) else (place,)
+    if len(listed) == value.ndim and all(type(item) is int for item in listed):
+        return value.scalar(listed, lambda: indexed(value, place))
     if is_traced(place) and place.dtype == np.bool_ and place.shape == value.shape and place.ndim:
         return Selection(value, place)
     part = indexed(value, place)
     items = expanded(value, place)
-    has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))
-    part.is_array = bool(part.ndim) or has_ellipsis
+    part.is_array = bool(part.ndim) or any(item is ... for item in listed)
     is_copy = any(is_array(item) or (is_traced(item) and item.is_array) for item in items)
     if is_copy or not (value.is_array and part.is_array):
         return part
@@ -150,7 +133,7 @@ def _is_one_run(items: Sequence[Any]) -> bool:
     )
 
 
-@_at_users_line
+@located
 def on_view(value: Traced, dtype: Any) -> Any:
     """Read the memory of a value as another dtype: `x.view(dtype)`."""
     if dtype is None:
@@ -164,7 +147,7 @@ def on_view(value: Traced, dtype: Any) -> Any:
     return reinterpreted(value, dtype).shows(value, view)
 
 
-@_at_users_line
+@located
 def on_assignment(value: Traced, index: Any, new: Any) -> None:
     """Write into a value: `x[index] = new`."""
     is_part = isinstance(new, Traced) and new.base_view is not None and new.base is value
@@ -183,13 +166,13 @@ def on_assignment(value: Traced, index: Any, new: Any) -> None:
         value.become(updated(value, revealed(index), replaced, revealed(new)))
 
 
-@_at_users_line
+@located
 def on_update(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
     """Make another array of a value: `x.at[index].add(values)`."""
     return updated(value, revealed(index), combine, revealed(values))
 
 
-@_at_users_line
+@located
 def on_made(
     recorded: Callable[..., Traced], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Traced:
@@ -292,40 +275,32 @@ def _shape_of(base: Traced, new: Traced, *_: Any, **__: Any) -> Traced:
     return shaping.reshape(new, base.shape)
 
 
-def _order_of(function: Any) -> Callable[..., Traced]:
-    """Return the inverse of a function that exchanges axes."""
-
-    def back(base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Traced:
-        sizes = tuple(range(1, base.ndim + 1))
-        order = np.array(function(np.broadcast_to(0, sizes), *rest, **keywords).shape) - 1
-        return shaping.transpose(new, [int(axis) for axis in np.argsort(order)])
-
-    return back
+def _ordered_back(function: Any, base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Traced:
+    """Undo a function that exchanges axes."""
+    sizes = tuple(range(1, base.ndim + 1))
+    order = np.array(function(np.broadcast_to(0, sizes), *rest, **keywords).shape) - 1
+    return shaping.transpose(new, [int(axis) for axis in np.argsort(order)])
 
 
-def _same(function: Any) -> Callable[..., Traced]:
-    """Return the inverse of a function that is its own."""
-    return lambda base, new, *rest, **keywords: FUNCTIONS[function](new, *rest, **keywords)
-
-
-def _turned_back(base: Traced, new: Traced, k: int = 1, axes: Any = (0, 1)) -> Traced:
-    return shaping.rot90(new, -k, axes)
+def _again(function: Any, base: Traced, new: Traced, *rest: Any, **keywords: Any) -> Any:
+    """Undo a function that is its own inverse."""
+    return FUNCTIONS[function](new, *rest, **keywords)
 
 
 _INVERSES: Mapping[Any, Callable[..., Traced]] = {
     **dict.fromkeys((np.reshape, np.ravel, np.squeeze, np.expand_dims), _shape_of),
     **dict.fromkeys((np.atleast_1d, np.atleast_2d, np.atleast_3d), _shape_of),
     **{
-        function: _order_of(function)
+        function: partial(_ordered_back, function)
         for function in (np.transpose, np.swapaxes, np.moveaxis, np.rollaxis)
     },
     **{
-        module.matrix_transpose: _order_of(module.matrix_transpose)
+        module.matrix_transpose: partial(_ordered_back, module.matrix_transpose)
         for module in (np, np.linalg)
         if hasattr(module, "matrix_transpose")
     },
-    **{function: _same(function) for function in (np.flip, np.fliplr, np.flipud)},
-    np.rot90: _turned_back,
+    **{function: partial(_again, function) for function in (np.flip, np.fliplr, np.flipud)},
+    np.rot90: lambda base, new, k=1, axes=(0, 1): shaping.rot90(new, -k, axes),
 }
 """For each function of which the result can be written: the first argument, by a new result."""
 

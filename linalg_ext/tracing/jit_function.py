@@ -42,6 +42,7 @@ from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
 from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.values.containers import constants, flatten, leaves_of, unflatten
 from linalg_ext.tracing.values.trace import running
+from linalg_ext.tracing.values.traced import Traced
 from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.hooks import Shown, is_dask
@@ -144,7 +145,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         leaves, _ = flatten([list(arguments), named], constants=True)
         if any(map(is_dask, leaves)):
             return hooks.facade("calls").jitted_on_dask(self, arguments, named, out, threads)
-        if running() is not None and self._parameters.has_traced(arguments, named):
+        if running() is not None and any(isinstance(leaf, Traced) for leaf in leaves):
             if out is not None or threads is not None:
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
@@ -223,7 +224,8 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             ArgumentError: as for a call.
         """
         call = self._parameters.call(arguments, named, specs=True)
-        return Lowered(record(self._function, call, new_context()), self._compiled_for)
+        recording = record(self._function, call, new_context())
+        return Lowered(**vars(recording), compiled_for=self._compiled_for)
 
     def explain(self, *arguments: Any, **named: Any) -> Explanation:
         """Return the plans of the kernel for these arguments, with reasons; compile it where new.
@@ -246,7 +248,6 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         """Return the kernel for the arguments of a call, compiled where it is new.
 
         Args:
-            call: the arguments.
             recording: an earlier trace for them. Where the function did something else in the trace
                 that the kernel is of, as globals have changed, the recording is compiled by itself.
             tune: as of `linalg_ext.compile`; None for the option of `jit`.
@@ -359,10 +360,6 @@ class _Jit(Protocol):
 
 @overload
 def jit(function: np.ufunc) -> JitFunction[..., Any]: ...  # of overloads, P would be the first
-
-
-@overload
-def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 
 
 @overload
@@ -506,11 +503,7 @@ def einsum_tuned(request: Request, arrays: Sequence[Array], out: Any, tuning: Tu
 
 @lru_cache(maxsize=1024)
 def _function(request: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
-    return JitFunction(_recorded(request), tuning=tuning)
-
-
-def _recorded(request: Request) -> Callable[..., Any]:
     def einsum(*operands: Any) -> Any:
         return einsum_on_traced(request, list(operands))
 
-    return einsum
+    return JitFunction(einsum, tuning=tuning)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial, wraps
-from types import FrameType
 from typing import Any, cast
 
 import numpy as np
@@ -201,19 +200,10 @@ def _in_rows(value: Any, dtype: Any = None, **_: Any) -> Traced:
     return array if array.is_in_rows else array.copy()
 
 
-def _identity(n: Any, dtype: Any = float, **_: Any) -> Traced:
-    return creation.eye(n, dtype=dtype)
-
-
 _OF_SIZES: Mapping[str, Callable[..., Traced]] = {
-    "zeros": creation.zeros,
-    "ones": creation.ones,
+    **{name: getattr(creation, name) for name in ("zeros", "ones", "full", "arange", "eye", "tri")},
     "empty": creation.zeros,
-    "full": creation.full,
-    "arange": creation.arange,
-    "eye": creation.eye,
-    "tri": creation.tri,
-    "identity": _identity,
+    "identity": lambda n, dtype=float, **_: creation.eye(n, dtype=dtype),
     "array": _array,
     "asarray": _as_array,
     "asanyarray": _as_array,
@@ -230,11 +220,6 @@ MAKERS = (*_OF_SIZES, *_OTHERS)
 """NumPy's functions that make arrays, which are replaced while a function is traced."""
 
 
-def _is_of_function(frame: FrameType, name: str) -> bool:
-    """Return True for a call by code that computes with arrays, not with their memory."""
-    return package_of(frame) not in _COMPUTING and is_call_of(frame, name)
-
-
 @lru_cache(maxsize=64)  # the replacements of one trace serve the next
 def _replacement(original: Any) -> Any:
     """Return a function of NumPy's that makes an array, for the time of a trace."""
@@ -242,7 +227,12 @@ def _replacement(original: Any) -> Any:
 
     @wraps(original)
     def make(*arguments: Any, **keywords: Any) -> Any:
-        if running() is None or not _is_of_function(sys._getframe(1), original.__name__):
+        frame = sys._getframe(1)
+        if (
+            running() is None
+            or package_of(frame) in _COMPUTING
+            or not is_call_of(frame, original.__name__)
+        ):
             return original(*arguments, **keywords)
         if not is_known(arguments, keywords):
             if recorded is None:
@@ -301,7 +291,8 @@ def _places() -> Iterator[Place]:
         yield np, name, _of_list
     yield np.linalg, "norm", _of_list
     yield np, "concatenate", _joining
-    yield from joiners()
+    yield np, "r_", lambda original: Joiner(original, 0, 1, -1)
+    yield np, "c_", lambda original: Joiner(original, -1, 2, 0)
 
 
 making = Replacements(_places).in_place
@@ -354,11 +345,3 @@ def _widened(value: Traced, rank: int, first: int) -> Traced:
     start = first if first >= 0 else first + missing + 1
     order = list(range(rank))
     return xp.transpose(wide, order[:start] + order[missing:] + order[start:missing])
-
-
-def joiners() -> list[Place]:
-    """Return the replacements of both."""
-    return [
-        (np, "r_", lambda original: Joiner(original, 0, 1, -1)),
-        (np, "c_", lambda original: Joiner(original, -1, 2, 0)),
-    ]

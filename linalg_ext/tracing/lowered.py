@@ -12,12 +12,7 @@ import numpy as np
 
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.tuning import Tuning
-from linalg_ext.errors import (
-    ArgumentError,
-    ArityError,
-    ExportError,
-    caller_location,
-)
+from linalg_ext.errors import ArgumentError, ArityError, ExportError, caller_location
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.known_calls import constant, entries_of, record_of, sharing_key
 from linalg_ext.module import Module
@@ -47,7 +42,7 @@ _MOST_SHAPES = 256
 """The most sets of sizes that are remembered; the sizes of other calls are compared each time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """The trace of a function for the arguments of one call.
 
@@ -67,34 +62,22 @@ class Recording:
     demands: tuple[Demand, ...]
     results: Structure
     dtypes: tuple[DType, ...]
-    callbacks: tuple[Callback, ...] = ()
+    callbacks: tuple[Callback, ...]
 
 
 Compile = Callable[[Call, Recording, "bool | float | Tuning | None"], "Compiled"]
 """Compiles a recording for the arguments of a call, with `tune=` as it was given."""
 
 
-class Lowered:
-    """A traced function, before it is compiled.
+@dataclass(frozen=True, eq=False, repr=False)
+class Lowered(Recording):
+    """A traced function, before it is compiled: `module` has it in linalg on tensors.
 
     Attributes:
-        module: the function, in linalg on tensors.
-        name: its name in the module.
-        call: the arguments that it was traced for.
-        results: how its results are contained.
-        dtypes: theirs.
-        callbacks: functions of Python that its code calls; its kernel keeps them alive.
+        compiled_for: compiles it.
     """
 
-    def __init__(self, recording: Recording, compile: Compile) -> None:
-        self._recording = recording
-        self._compile = compile
-        self.module = recording.module
-        self.name = recording.name
-        self.call = recording.call
-        self.results = recording.results
-        self.dtypes = recording.dtypes
-        self.callbacks = recording.callbacks
+    compiled_for: Compile
 
     def as_text(self) -> str:
         """Return the module as MLIR text."""
@@ -106,13 +89,12 @@ class Lowered:
         Args:
             tune: as for `linalg_ext.compile`; by default as `jit` was told.
         """
-        return self._compile(self.call, self._recording, tune)
+        return self.compiled_for(self.call, self, tune)
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the module."""
         return self.module._repr_html_()
 
     def __rich__(self) -> RenderableType:
@@ -201,11 +183,8 @@ class Compiled:
         """Have native code answer calls like one from now on, where it can.
 
         Args:
-            native: the native caller.
             called: this, or the function.
             leaves: of that call, as they were given.
-            count: how many positional arguments it had.
-            names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
             libraries: those in force when the function chose this.
         """
@@ -241,12 +220,12 @@ class Compiled:
         entries, spare = entries_of(direct, leaves, dtypes)
         remaining = iter(entries)
         values = {
-            key: expected(child, [next(remaining) for _ in range(child.leaves)])
+            key: expected(child, remaining)
             for key, child in zip(self._arguments.keys, self._arguments.children, strict=True)
         }
         if function is not None:
             values |= {name: constant(value) for name, value in self._static}
-        results = expected(self._results, range(self._results.leaves))
+        results = expected(self._results, iter(range(self._results.leaves)))
         if results is None:
             return None
         return record_of(
@@ -260,7 +239,6 @@ class Compiled:
         )
 
     def _refuse(self, structure: Structure) -> NoReturn:
-        """Raise the error for arguments that are not built as those that were traced."""
         name = self.kernel.signature.name
         if structure.leaves != len(self._kinds):
             raise ArityError(
@@ -361,7 +339,6 @@ class Compiled:
         return repr(self.kernel)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the kernel."""
         return self.kernel._repr_html_()
 
     def __rich__(self) -> RenderableType:

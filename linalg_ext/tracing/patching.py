@@ -243,7 +243,6 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _attributes(value: Any) -> dict[Any, Any]:
-    """Return the attributes that an object has by itself."""
     attributes = getattr(value, "__dict__", None)
     return attributes if isinstance(attributes, dict) else {}
 

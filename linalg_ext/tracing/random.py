@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from linalg_ext.bindings import arith
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, located
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.jit_function import JitFunction
@@ -36,7 +36,7 @@ from linalg_ext.tracing.values.elements import (
     position,
 )
 from linalg_ext.tracing.values.emission import demand, shape_text, structured_results
-from linalg_ext.tracing.values.sizes import AnySize, Shape
+from linalg_ext.tracing.values.sizes import AnySize, Shape, product_of
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.traced import Traced, xp
 
@@ -56,6 +56,7 @@ def _by_kernel(*static: str) -> Callable[[_F], _F]:
         jitted = JitFunction(function, static_argnames=static)
         signature = inspect.signature(function)
 
+        @located
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
             if running() is not None:
@@ -88,9 +89,7 @@ def key(seed: Any) -> Any:
     value = as_traced(seed)
     if value.ndim or value.dtype.kind not in "iu":
         raise ArgumentError(
-            f"random.key of {value.dtype} of shape {shape_text(value.shape)}",
-            where=caller_location(),
-            expected="an integer",
+            f"random.key of {value.dtype} of shape {shape_text(value.shape)}", expected="an integer"
         )
     wide = cast_to(value, UINT64)
     return xp.stack([cast_to(wide >> np.uint64(32), UINT32), cast_to(wide, UINT32)])
@@ -137,14 +136,9 @@ def bits(key: Any, shape: Any = (), dtype: Any = np.uint32) -> Any:
     """
     result_dtype = as_dtype(dtype)
     if result_dtype.kind != "u":
-        raise DTypeError(
-            f"random.bits of {result_dtype}",
-            where=caller_location(),
-            expected="an unsigned integer",
-        )
-    if result_dtype == UINT64:
-        return _drawn(key, shape, 2, _pairs, result_dtype)
-    return _drawn(key, shape, 4, lambda words: words, result_dtype)
+        raise DTypeError(f"random.bits of {result_dtype}", expected="an unsigned integer")
+    per_block, make = (2, _pairs) if result_dtype == UINT64 else (4, list)
+    return _drawn(key, shape, per_block, make, result_dtype)
 
 
 @_by_kernel("shape", "dtype")
@@ -162,14 +156,13 @@ def uniform(
     result_dtype = _float("uniform", dtype)
     digits = _MANTISSAS[result_dtype.name]
 
-    def make(words: Words) -> list[Element]:
-        if digits > 32:
-            return [
-                _scaled(shifted_right(x, 64 - digits), digits, result_dtype) for x in _pairs(words)
-            ]
-        return [_scaled(shifted_right(x, 32 - digits), digits, result_dtype) for x in words]
+    width = 64 if digits > 32 else 32
 
-    numbers = _drawn(key, shape, 2 if digits > 32 else 4, make, result_dtype)
+    def make(words: Words) -> list[Element]:
+        numbers = _pairs(words) if width == 64 else words
+        return [_scaled(shifted_right(x, width - digits), digits, result_dtype) for x in numbers]
+
+    numbers = _drawn(key, shape, 128 // width, make, result_dtype)
     if isinstance(minval, Traced) or isinstance(maxval, Traced) or (minval, maxval) != (0.0, 1.0):
         low, high = cast_to(minval, result_dtype), cast_to(maxval, result_dtype)
         numbers = numbers * (high - low) + low
@@ -218,17 +211,13 @@ def integers(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int
     """
     result_dtype = as_dtype(dtype)
     if result_dtype.kind not in "iu":
-        raise DTypeError(
-            f"random.integers of {result_dtype}", where=caller_location(), expected="an integer"
-        )
+        raise DTypeError(f"random.integers of {result_dtype}", expected="an integer")
     wide = UINT64 if result_dtype == UINT64 else np.dtype(np.int64)
     low, high = cast_to(minval, wide), cast_to(maxval, wide)
     if not any(isinstance(bound, Traced) for bound in (minval, maxval)):
         if not (np.asarray(minval) < np.asarray(maxval)).all():
             raise ArgumentError(
-                f"random.integers from {minval} to below {maxval}",
-                where=caller_location(),
-                expected="minval below maxval",
+                f"random.integers from {minval} to below {maxval}", expected="minval below maxval"
             )
     else:
         demand(xp.all(low < high), "random.integers: minval has to be below maxval")
@@ -257,6 +246,7 @@ def _order(key: Any, count: AnySize) -> Any:
     return xp.argsort(_drawn(key, (count,), 2, _pairs, UINT64), kind="stable")
 
 
+@located
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     """Return the parts of an array along an axis in random order, each order as likely.
 
@@ -270,12 +260,12 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     if not np.ndim(x):
         raise ArgumentError(
             f"random.permutation of {x!r}",
-            where=caller_location(),
             expected="an integer that is known, or an array of rank 1 or more",
         )
     return np.take(x, _order(key, np.shape(x)[axis]), axis=axis)
 
 
+@located
 def choice(
     key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0
 ) -> Any:
@@ -303,11 +293,10 @@ def choice(
 
 @_by_kernel("count", "sizes", "replace")
 def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> Any:
-    total = math.prod(cast(Any, sizes))
+    total = product_of(sizes)
     if not replace and total > count:
         raise ArgumentError(
             f"random.choice of {total} of {count} parts without replacement",
-            where=caller_location(),
             expected="no more parts than there are",
             hint="say replace=True",
         )
@@ -317,9 +306,7 @@ def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> An
         return np.reshape(_order(key, count)[:total], sizes)
     if np.shape(p) != (count,):
         raise ShapeError(
-            f"random.choice with p of shape {np.shape(p)}",
-            where=caller_location(),
-            expected=shape_text((count,)),
+            f"random.choice with p of shape {np.shape(p)}", expected=shape_text((count,))
         )
     if replace:
         summed = np.cumsum(p)
@@ -335,7 +322,6 @@ def _key(key: Any) -> Traced:
     if value.dtype != UINT32 or value.shape != (2,):
         raise ArgumentError(
             f"a random key of {value.dtype} of shape {shape_text(value.shape)}",
-            where=caller_location(),
             expected="uint32 of shape (2,)",
             hint="make it by lx.random.key(seed)",
         )
@@ -346,16 +332,12 @@ def _drawn(
     key: Any, shape: Any, per_block: int, make: Callable[[Words], Any], dtype: DType
 ) -> Traced:
     sizes = as_shape(shape)
-    count: AnySize = 1
-    for size in sizes:
-        count = count * size
-        if isinstance(size, int) and size < 0:
-            raise ShapeError(
-                f"random numbers of shape {shape_text(sizes)}",
-                where=caller_location(),
-                expected="sizes that are not negative",
-            )
-    return xp.reshape(generated(_key(key), count, per_block, make, dtype, purpose=_DRAW), sizes)
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise ShapeError(
+            f"random numbers of shape {shape_text(sizes)}", expected="sizes that are not negative"
+        )
+    row = generated(_key(key), product_of(sizes), per_block, make, dtype, purpose=_DRAW)
+    return xp.reshape(row, sizes)
 
 
 def _pairs(words: Words) -> list[Element]:
@@ -394,9 +376,7 @@ def _float(name: str, dtype: Any) -> DType:
     result_dtype = as_dtype(dtype)
     if result_dtype.name not in _MANTISSAS:
         raise DTypeError(
-            f"random.{name} of {result_dtype}",
-            where=caller_location(),
-            expected=f"one of {', '.join(_MANTISSAS)}",
+            f"random.{name} of {result_dtype}", expected=f"one of {', '.join(_MANTISSAS)}"
         )
     return result_dtype
 
@@ -411,12 +391,7 @@ Words = Sequence[Element]
 
 
 def philox(counter: Words, key: Words) -> list[Element]:
-    """Return four random words.
-
-    Args:
-        counter: four words.
-        key: two words.
-    """
+    """Return four random words, of a counter of four words and a key of two."""
     first, second, third, fourth = counter
     left, right = key
     for round_ in range(_ROUNDS):
@@ -463,10 +438,7 @@ def generated(
 
     Args:
         key: two words, uint32.
-        count: how many numbers.
         per_block: how many of them are made of four words.
-        make: makes them of the words.
-        dtype: theirs.
         purpose: tells uses of a key apart, the last word of the counter.
         first: the first counter, uint64 of rank 0; 0 for None.
 

@@ -38,8 +38,6 @@ def compiled(
     """Trace and compile a function.
 
     Args:
-        function: is traced.
-        call: the arguments that it is traced for.
         tuning: how several plans are measured, of which the fastest is taken; None for the model's.
         recording: an earlier trace of the function for these arguments; a copy of it is compiled.
     """
@@ -121,7 +119,6 @@ def _called(
 
 
 def _line_of(error: Exception) -> SourceLocation | None:
-    """Return the line of the recorded function in which an error was raised."""
     traceback = error.__traceback__
     frame = traceback.tb_next if traceback is not None else None
     if frame is None:

@@ -119,9 +119,6 @@ class _Reader:
             values = [*op.operands, *op.results]
             self._keep_all_whole(values, f"{op.name} may need all of it")
 
-    def _read_empty(self, op: ir.Operation) -> None:
-        """Tie no axes: those of the result are new."""
-
     def _read_return(self, op: ir.Operation) -> None:
         self._returned = list(op.operands)
 
@@ -232,7 +229,7 @@ _READERS: Mapping[str, Callable[[_Reader, ir.Operation], None]] = {
     "func.return": _Reader._read_return,
     "tensor.collapse_shape": _Reader._read_reshape,
     "tensor.dim": _Reader._read_dim,
-    "tensor.empty": _Reader._read_empty,
+    "tensor.empty": lambda *_: None,  # the axes of its result are new
     "tensor.expand_shape": _Reader._read_reshape,
     "tensor.extract_slice": _Reader._read_slice,
     "tensor.insert_slice": _Reader._read_slice,
@@ -266,13 +263,13 @@ def same_but_for_sizes(
     A size that a function computes with is a constant in it, which differs at other sizes.
 
     Args:
-        one, other: the functions.
         ignore_maps: whether indexing maps may differ.
     """
     ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
-    pairs = zip(_inner_ops(left), _inner_ops(right), strict=False)
-    same_length = sum(1 for _ in _inner_ops(left)) == sum(1 for _ in _inner_ops(right))
-    return same_length and all(_is_alike(left_op, right_op, ignored) for left_op, right_op in pairs)
+    left_ops, right_ops = list(_inner_ops(left)), list(_inner_ops(right))
+    return len(left_ops) == len(right_ops) and all(
+        _is_alike(*pair, ignored) for pair in zip(left_ops, right_ops, strict=True)
+    )
 
 
 _SIZES = frozenset({"static_sizes", "static_output_shape"})
@@ -280,10 +277,7 @@ _SIZES = frozenset({"static_sizes", "static_output_shape"})
 
 
 def _is_alike(left: ir.Operation, right: ir.Operation, ignored: frozenset[str]) -> bool:
-    left_attributes, right_attributes = (
-        dict(left.attributes.items()),
-        dict(right.attributes.items()),
-    )
+    left_attributes, right_attributes = (dict(op.attributes.items()) for op in (left, right))
     if left.name != right.name or left_attributes.keys() != right_attributes.keys():
         return False
     for name, attribute in left_attributes.items():

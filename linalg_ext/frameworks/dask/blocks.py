@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,18 +16,12 @@ from dask.utils import parse_bytes
 
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.numpy_functions import apply_function
-from linalg_ext.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DTypeError,
-    ShapeError,
-    caller_location,
-    kind_of,
-)
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, kind_of
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
 from linalg_ext.target.text import bytes_text
+from linalg_ext.tracing.values.containers import leaves_of
 from linalg_ext.utils.hooks import is_dask
 
 Array = np.ndarray[Any, DType]
@@ -35,10 +31,6 @@ AnyArray = Any
 
 def known_array(value: Any, name: str) -> AnyArray:
     """Return an operand as a dask array, or as one of NumPy's if it is in memory.
-
-    Args:
-        value: an argument of a call.
-        name: its name in errors: `matmul: A`.
 
     Raises:
         ShapeError: the sizes of its chunks are not known.
@@ -50,7 +42,6 @@ def known_array(value: Any, name: str) -> AnyArray:
     if not isinstance(value, da.Array):
         raise ArgumentTypeError(
             f"{name} is {kind_of(value)} of dask's",
-            where=caller_location(),
             expected="a dask array",
             hint="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
             "frame: frame.to_dask_array(lengths=True)",
@@ -58,12 +49,11 @@ def known_array(value: Any, name: str) -> AnyArray:
     try:
         by_dtype(value.dtype)
     except DTypeError as error:
-        error.what, error.where = f"{name}: {error.what}", caller_location()
+        error.what = f"{name}: {error.what}"
         raise
     if any(math.isnan(size) for sizes in value.chunks for size in sizes):
         raise ShapeError(
             f"{name} has chunks of unknown sizes, shape {value.shape}",
-            where=caller_location(),
             expected="known sizes: they are checked against each other before anything runs",
             hint="x.compute_chunk_sizes() computes them",
         )
@@ -75,7 +65,6 @@ def refuse_out(name: str, out: Any, argument_kind: str = "an operand") -> None:
     if out is not None:
         raise ArgumentError(
             f"{name}: out= where {argument_kind} is a dask array",
-            where=caller_location(),
             hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
 
@@ -136,7 +125,6 @@ def fitting_chunks(
     would make blocks of many shapes, and each shape is a kernel.
 
     Args:
-        inputs: the operands.
         whole: dimensions that must be in one chunk, and why.
         reduced: those whose blocks give partial results.
 
@@ -200,7 +188,6 @@ def _check_whole(
     raise ShapeError(
         f"{operand.name} would be in blocks of {bytes_text(size)}: its axis "
         f"{', '.join(map(str, merged))} must be in one chunk",
-        where=caller_location(),
         expected=f"blocks of {bytes_text(limit)} at most, dask's array.chunk-size",
         hint=hint,
         notes=list(reasons),
@@ -229,15 +216,12 @@ def _with_panels(
         if not cut:
             return chunks
         longest = max(cut, key=lambda dim: len(chunks[dim]))
-        merged = {**chunks, longest: tuple(_in_pairs(chunks[longest]))}
+        sizes = chunks[longest]
+        pairs = tuple(sum(sizes[first : first + 2]) for first in range(0, len(sizes), 2))
+        merged = {**chunks, longest: pairs}
         if any(block_bytes(operand, merged) > PANEL_BYTES for operand in inputs):
             return chunks
         chunks = merged
-
-
-def _in_pairs(sizes: Chunks) -> Iterator[int]:
-    for index in range(0, len(sizes), 2):
-        yield sum(sizes[index : index + 2])
 
 
 @dataclass(frozen=True)
@@ -271,8 +255,6 @@ def apply_to_blocks(
     Args:
         function: takes a block of each input and returns one result, or a tuple of them; it can be
             pickled.
-        name: the name of the tasks.
-        inputs: the operands.
         outputs: the results. A dimension that one lacks is reduced over.
         whole: dimensions that must be in one chunk, and why.
 
@@ -314,21 +296,21 @@ class _Grid:
     def blocks(self, function: Callable[..., Any], output: BlockedResult) -> AnyArray:
         """Return the only result: its dimensions, then one of a part each for reduced ones."""
         partial = self.partial(output)
-        on_blocks = _OnBlocks(function, len(partial))
+        on_blocks = functools.partial(_on_blocks, function, len(partial))
         return self._blockwise(
             on_blocks, self.name, (*output.dims, *partial), partial, output.dtype
         )
 
     def packed(self, function: Callable[..., Any]) -> AnyArray:
         """Return all results of each block, as tuples."""
-        on_blocks = _OnBlocks(function, 0)
+        on_blocks = functools.partial(_on_blocks, function, 0)
         return self._blockwise(on_blocks, self.name, self.cut, (), np.dtype(object))
 
     def part(self, packed: AnyArray, number: int, output: BlockedResult) -> AnyArray:
         """One of the results."""
         partial = self.partial(output)
         return _blockwise(
-            _Part(number, len(partial)),
+            functools.partial(_on_blocks, operator.itemgetter(number), len(partial)),
             f"{self.name}-{number}",
             (*output.dims, *partial),
             [(packed, self.cut)],
@@ -350,7 +332,8 @@ class _Grid:
         init = in_chunks(BlockedOperand(output.init, output.dims, "init"), self.chunks)
         operands = [(init, output.dims), (blocks, output.dims)]
         name = f"{self.name}-init"
-        return _blockwise(Combine(function), name, output.dims, operands, {}, (), output.dtype)
+        folded = functools.partial(_folded, function)
+        return _blockwise(folded, name, output.dims, operands, {}, (), output.dtype)
 
     def _blockwise(
         self,
@@ -388,31 +371,10 @@ def _blockwise(
     )
 
 
-@dataclass(frozen=True)
-class _OnBlocks:
-    """A function of blocks, as dask calls it.
-
-    Attributes:
-        function: of arrays.
-        partial: the number of axes of length 1 that its result gets, last.
-    """
-
-    function: Callable[..., Any]
-    partial: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
-        arrays = [_only(block) for block in blocks]
-        return _with_axes(self.function(*arrays), self.partial)
-
-
-@dataclass(frozen=True)
-class _Part:
-    number: int
-    partial: int
-
-    def __call__(self, results: Any) -> Any:
-        return _with_axes(_only(results)[self.number], self.partial)
+def _on_blocks(function: Callable[..., Any], count: int, *blocks: Any) -> Any:
+    """Return a function of blocks, with a number of last axes of length 1."""
+    # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
+    return _with_axes(function(*map(_only, blocks)), count)
 
 
 def _only(block: Any) -> Any:
@@ -433,54 +395,32 @@ _IN_PLACE = {
 }
 
 
-@dataclass(frozen=True)
-class Combine:
-    """Arrays combined by a function, from left to right.
-
-    Attributes:
-        function: an associative one.
-    """
-
-    function: Function
-
-    def __call__(self, *arrays: Array) -> Array:
-        """Return the arrays, of one shape and dtype, combined."""
-        first, *rest = arrays
-        if not rest:
-            return first
-        # Other tasks may read the operands: only new arrays are written.
-        total = apply_function(self.function, (first, rest[0]))
-        in_place = _IN_PLACE.get(self.function.name)
-        with np.errstate(all="ignore"):
-            for array in rest[1:]:
-                if in_place is not None and total.ndim:
-                    in_place(total, array, out=total)
-                else:
-                    total = apply_function(self.function, (total, array))
-        return total
+def _folded(function: Function, *arrays: Array) -> Array:
+    """Return arrays of one shape and dtype, folded by an associative function from the left."""
+    first, *rest = arrays
+    if not rest:
+        return first
+    # Other tasks may read the operands: only new arrays are written.
+    total = apply_function(function, (first, rest[0]))
+    in_place = _IN_PLACE.get(function.name)
+    with np.errstate(all="ignore"):
+        for array in rest[1:]:
+            if in_place is not None and total.ndim:
+                in_place(total, array, out=total)
+            else:
+                total = apply_function(function, (total, array))
+    return total
 
 
-@dataclass(frozen=True)
-class _Node:
-    """One node of a tree, as `dask.array.reduction` calls it: on nested lists of blocks."""
-
-    combine: Combine
-
-    def __call__(self, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
-        total = self.combine(*_flat(blocks))
-        return total if keepdims else total.reshape(np.delete(total.shape, axis))
+def _node(function: Function, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Return nested lists of blocks folded: a node of a tree of `dask.array.reduction`."""
+    total = _folded(function, *leaves_of(blocks))
+    return total if keepdims else total.reshape(np.delete(total.shape, axis))
 
 
 def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
-    """Combine partial results along some axes, which the result lacks.
-
-    Args:
-        partial: the results; a block has one along each of the axes.
-        axes: the axes.
-        function: the function that combines them.
-        name: the name of the tasks.
-    """
-    node = _Node(Combine(function))
+    """Combine partial results, of which each block has one, along axes that the result lacks."""
+    node = functools.partial(_node, function)
     return da.reduction(
         partial,
         chunk=_as_it_is,
@@ -496,11 +436,3 @@ def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name:
 
 def _as_it_is(block: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     return block
-
-
-def _flat(blocks: Any) -> Iterator[Array]:
-    if isinstance(blocks, list):
-        for block in blocks:
-            yield from _flat(block)
-    else:
-        yield blocks

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.emission import with_broadcasts
 from linalg_ext.compiler.einsum.request import Dtypes, Request
-from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.errors import ArgumentError, located
 from linalg_ext.frameworks.dask.blocks import (
     AnyArray,
     Array,
@@ -30,6 +31,7 @@ from linalg_ext.notations.einsum.plan import Step, contract_along, find_path, st
 from linalg_ext.notations.einsum.subscripts import LETTERS
 
 
+@located
 def einsum_on_dask(
     request: Request,
     operands: Sequence[Any],
@@ -41,8 +43,6 @@ def einsum_on_dask(
     """Return an einsum of dask arrays, and arrays beside them; nothing runs.
 
     Args:
-        request: the subscripts and options.
-        operands: the arrays.
         out: refused.
         threads: of the call on each block; 1 by default.
         tune: refused.
@@ -55,7 +55,6 @@ def einsum_on_dask(
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
-            where=caller_location(),
             hint="tune an einsum of arrays as large as a block: workers of this machine find it",
         )
     threads_of_call = threads_of_blocks(threads)
@@ -103,56 +102,34 @@ def _contracted(
         for dim, size in zip(own, value.array.shape, strict=True)
     }
     is_operand = tuple(bool(value.name) for value in group)
-    on_block = _OnBlock(text, kind, dtypes, is_operand, threads, backend)
+    options = {"kind": kind, "threads": threads, "backend": backend}
+    on_blocks = partial(_on_blocks, text, dtypes, is_operand, **options)
     inputs = [
         BlockedOperand(value.array, own, value.name or "einsum: an intermediate")
         for value, own in zip(group, dims, strict=True)
     ]
     shape = tuple(sizes[label] for label in step.output)
     result = BlockedResult(step.output, shape, dtypes.compute, kind.add)
-    return apply_to_blocks(on_block, "einsum", inputs, [result], {})[0]
+    return apply_to_blocks(on_blocks, "einsum", inputs, [result], {})[0]
 
 
-@dataclass(frozen=True)
-class _OnBlock:
-    """An einsum of blocks, in the dtype that it is computed in.
+def _on_blocks(
+    text: str, dtypes: Dtypes, operands: Sequence[bool], *blocks: Array, **options: Any
+) -> Any:
+    """Return an einsum of blocks, in the dtype that it is computed in.
 
-    Attributes:
-        text: the subscripts.
-        kind: the semiring.
+    Args:
         dtypes: of the whole einsum.
-        given: for each operand whether it is one of the einsum's own, not a step's result.
-        threads, backend: of a call.
+        operands: for each block whether it is of an operand of the einsum, not of a step's result.
     """
-
-    text: str
-    kind: Semiring
-    dtypes: Dtypes
-    is_operand: tuple[bool, ...]
-    threads: int
-    backend: str
-
-    def __call__(self, *blocks: Array) -> Any:
-        compute = self.dtypes.compute
-        options: dict[str, Any] = {
-            "kind": self.kind,
-            "threads": self.threads,
-            "backend": self.backend,
-        }
-        if all(self.is_operand) and {block.dtype for block in blocks} == {self.dtypes.operands}:
-            if compute == self.dtypes.operands:
-                return einsum(self.text, *blocks, **options)
+    compute = dtypes.compute
+    if all(operands) and {block.dtype for block in blocks} == {dtypes.operands}:
+        if compute != dtypes.operands:
             # Narrow elements can be read as they are.
-            return einsum(
-                self.text,
-                *blocks,
-                dtype=compute,
-                compute_type=compute,
-                casting="unsafe",
-                **options,
-            )
-        converted = [
-            self.dtypes.converted(block) if is_operand else block
-            for block, is_operand in zip(blocks, self.is_operand, strict=True)
-        ]
-        return einsum(self.text, *converted, **options)
+            options |= {"dtype": compute, "compute_type": compute, "casting": "unsafe"}
+        return einsum(text, *blocks, **options)
+    converted = [
+        dtypes.converted(block) if is_operand else block
+        for block, is_operand in zip(blocks, operands, strict=True)
+    ]
+    return einsum(text, *converted, **options)

@@ -10,19 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
-from linalg_ext.errors import (
-    ArgumentError,
-    ArityError,
-    DTypeError,
-    ShapeError,
-    caller_location,
-    counted,
-)
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, counted, located
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
@@ -42,6 +36,7 @@ from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.utils.hooks import is_dask
 
 
+@located
 def jitted_on_dask(
     function: JitFunction[..., Any],
     arguments: Sequence[Any],
@@ -52,7 +47,6 @@ def jitted_on_dask(
     """Apply a jitted function to arguments with dask arrays among them; nothing runs.
 
     Args:
-        function: the function.
         arguments, named: as they were given.
         out: refused.
         threads: of the call on each block; 1 by default.
@@ -72,10 +66,15 @@ def jitted_on_dask(
         BlockedOperand(array, dims, f"{name}: argument {number}")
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
     ]
-    on_block = _OnBlock(
-        function, call.structure, call.positions, call.constants, threads_of_blocks(threads)
+    on_blocks = partial(
+        _on_blocks,
+        function,
+        call.structure,
+        call.positions,
+        call.constants,
+        threads_of_blocks(threads),
     )
-    results = apply_to_blocks(on_block, name, inputs, learned.blocked_results, axes.whole)
+    results = apply_to_blocks(on_blocks, name, inputs, learned.blocked_results, axes.whole)
     return unflatten(learned.results, results)
 
 
@@ -88,36 +87,30 @@ def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
     )
 
 
-@dataclass(frozen=True)
-class _OnBlock:
-    """The function on a block of each array.
+def _on_blocks(
+    function: JitFunction[..., Any],
+    structure: Structure,
+    positions: Sequence[int],
+    constants: Sequence[Any],
+    threads: int,
+    *blocks: Any,
+) -> Any:
+    """Call a function on a block of each array.
 
-    Attributes:
-        function: the function.
+    Args:
         structure: of its positional and its named arguments.
         positions: the indices of the leaves that are arrays.
         constants: the other leaves.
-        threads: of a call.
     """
-
-    function: JitFunction[..., Any]
-    structure: Structure
-    positions: tuple[int, ...]
-    constants: tuple[Any, ...]
-    threads: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        constants, by_position = (
-            iter(self.constants),
-            dict(zip(self.positions, blocks, strict=True)),
-        )
-        leaves = [
-            by_position[position] if position in by_position else next(constants)
-            for position in range(self.structure.leaves)
-        ]
-        arguments, named = unflatten(self.structure, leaves)
-        results, _ = flatten(self.function(*arguments, threads=self.threads, **named))
-        return results[0] if len(results) == 1 else tuple(results)
+    remaining = iter(constants)
+    by_position = dict(zip(positions, blocks, strict=True))
+    leaves = [
+        by_position[position] if position in by_position else next(remaining)
+        for position in range(structure.leaves)
+    ]
+    arguments, named = unflatten(structure, leaves)
+    results, _ = flatten(function(*arguments, threads=threads, **named))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,6 @@ class _TracedAxes:
 
     Attributes:
         axes: the axes of the arrays among its arguments, and of its results.
-        wanted: its results.
         results: the structure that contains the results.
     """
 
@@ -155,16 +147,15 @@ class _Call:
 
     Attributes:
         arrays: those of its arguments.
-        structure, positions, constants: as of `_OnBlock`.
+        structure, positions, constants: as of `_on_blocks`.
     """
 
     def __init__(
         self, function: JitFunction[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> None:
         # No size is open, as the traces show whether sizes make a difference.
-        self._function = JitFunction(
-            function.__wrapped__, static_argnames=function.options["static_argnames"]
-        )
+        options = {name: function.options[name] for name in ("static_argnames", "static_argnums")}
+        self._function = JitFunction(function.__wrapped__, **options)
         call_arguments = [list(arguments), dict(named)]
         self._leaves, self.structure = flatten(call_arguments, constants=True)
         self.positions = tuple(position for position, x in enumerate(self._leaves) if _is_array(x))
@@ -262,6 +253,7 @@ def _entry(traced: Lowered) -> Any:
     return find_entry(traced.module.ir, traced.name)
 
 
+@located
 def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
     """Apply a kernel to arguments with dask arrays among them; nothing runs.
 
@@ -283,7 +275,6 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
     if len(arguments) != len(parameters):
         raise ArityError(
             f"`{name}` takes {counted(len(parameters), 'argument')}, got {len(arguments)}",
-            where=caller_location(),
             expected=str(kernel.signature),
         )
     axes = _open_axes(kernel)
@@ -294,14 +285,13 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             constants.append((parameter.position, value))
             continue
         array = known_array(value, f"`{name}`: {parameter}")
-        _check(name, parameter, array)
+        _check(name, parameter, parameter.type, array)
         inputs.append(BlockedOperand(array, dims, f"`{name}`: {parameter}"))
         for dim, size in zip(dims, array.shape, strict=True):
             if sizes.setdefault(dim, size) != size:
                 raise ShapeError(
                     f"`{name}`: {parameter} has shape {array.shape}, and another argument has "
-                    f"{sizes[dim]} where it has {size}",
-                    where=caller_location(),
+                    f"{sizes[dim]} where it has {size}"
                 )
     blocked_results = [
         BlockedResult(dims, _shape(kernel, number, dims, sizes), result.dtype)
@@ -309,24 +299,19 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             zip(kernel.signature.results, axes.results, strict=True)
         )
     ]
-    on_block = _KernelOnBlock(kernel, tuple(constants), threads_of_blocks(threads))
-    results = apply_to_blocks(on_block, name, inputs, blocked_results, axes.whole)
+    on_blocks = partial(_kernel_on_blocks, kernel, constants, threads_of_blocks(threads))
+    results = apply_to_blocks(on_blocks, name, inputs, blocked_results, axes.whole)
     return results[0] if len(results) == 1 else results
 
 
-@dataclass(frozen=True)
-class _KernelOnBlock:
-    """The kernel on a block of each array; `constants` are its other arguments, by positions."""
-
-    kernel: Kernel
-    constants: tuple[tuple[int, Any], ...]
-    threads: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        arguments = list(blocks)
-        for position, value in self.constants:
-            arguments.insert(position, value)
-        return self.kernel(*arguments, threads=self.threads)
+def _kernel_on_blocks(
+    kernel: Kernel, constants: Sequence[tuple[int, Any]], threads: int, *blocks: Any
+) -> Any:
+    """Call a kernel on a block of each array; `constants` are its other arguments, by positions."""
+    arguments = list(blocks)
+    for position, value in constants:
+        arguments.insert(position, value)
+    return kernel(*arguments, threads=threads)
 
 
 def _open_axes(kernel: Kernel) -> FunctionAxes:
@@ -336,12 +321,11 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
         ArgumentError: it writes to its arguments, or its module is gone.
     """
     name, recipe = kernel.signature.name, kernel.recipe
-    arrays = [p for p in kernel.signature.parameters if isinstance(p.type, ArrayType)]
-    kinds = {p.type.kind for p in arrays if isinstance(p.type, ArrayType)}
+    types = [parameter.type for parameter in kernel.signature.parameters]
+    kinds = {type_.kind for type_ in types if isinstance(type_, ArrayType)}
     if recipe is None or "memref" in kinds or not kernel.signature.results:
         raise ArgumentError(
             f"`{name}` cannot be applied to dask arrays: it is not a function of tensors",
-            where=caller_location(),
             expected="tensors in and out: memory that is written is not a result",
             hint="call it in a function that is given to dask.array.map_blocks",
         )
@@ -357,23 +341,17 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
     return replace(axes, whole={**fixed, **axes.whole})
 
 
-def _check(name: str, parameter: Parameter, array: Any) -> None:
-    kind = parameter.type
-    if not isinstance(kind, ArrayType):
-        return
+def _check(name: str, parameter: Parameter, kind: ArrayType, array: Any) -> None:
     fits = len(array.shape) == len(kind.shape) and all(
         own in (None, size) for own, size in zip(kind.shape, array.shape, strict=True)
     )
     if not fits:
         raise ShapeError(
-            f"`{name}`: {parameter} is given an array of shape {array.shape}",
-            where=caller_location(),
-            expected=str(kind),
+            f"`{name}`: {parameter} is given an array of shape {array.shape}", expected=str(kind)
         )
     if array.dtype not in kind.element.dtypes:
         raise DTypeError(
             f"`{name}`: {parameter} is given an array of {array.dtype}",
-            where=caller_location(),
             expected=" or ".join(map(str, kind.element.dtypes)),
             hint=f"convert it: array.astype('{kind.element.dtype}')",
         )
@@ -390,7 +368,6 @@ def _shape(
     if None in shape:
         raise ShapeError(
             f"`{kernel.signature.name}`: the shape of {result} is known only when it has run",
-            where=caller_location(),
             expected="sizes that are those of arguments",
             hint="use dask.array.map_blocks(kernel, ..., chunks=...), which takes your word for it",
         )

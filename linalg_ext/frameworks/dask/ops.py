@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from linalg_ext.compiler.op_calls import dtype_of_keyword
@@ -26,7 +26,7 @@ from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.frameworks.dask.blocks import (
     BlockedOperand,
@@ -36,20 +36,17 @@ from linalg_ext.frameworks.dask.blocks import (
     refuse_out,
     threads_of_blocks,
 )
-from linalg_ext.notations.operand_keywords import (
-    mapped_shapes,
-    take_operand_maps,
-)
+from linalg_ext.notations.operand_keywords import mapped_shapes, take_operand_maps
 from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.symbolic.affine import AffineDim, AffineExpr, AffineSymbol
 
 
+@located
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Apply an op to dask arrays, and arrays beside them; nothing runs.
 
     Args:
-        op: the op.
         operands: its inputs; a number, or an array of rank 0, for a scalar.
         keywords: as on arrays, but for `out`; `threads` is that of the call on each block.
 
@@ -59,17 +56,9 @@ def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
     Raises:
         ArgumentError: of the kind of the mistake.
     """
-    try:
-        return _call(op, operands, keywords)
-    except LinalgExtError as error:
-        error.where = error.where or caller_location()
-        raise
-
-
-def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     call = _Call(op, operands, keywords)
     results = apply_to_blocks(
-        call.on_block(), op.op_name, call.operands(), call.results(), call.whole
+        call.on_blocks(), op.op_name, call.operands(), call.results(), call.whole
     )
     results = tuple(
         result if result.dtype == dtype else result.astype(dtype)
@@ -78,25 +67,21 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     return results[0] if len(results) == 1 else results
 
 
-@dataclass(frozen=True)
-class _OnBlock:
-    """The op on a block of each operand."""
-
-    op: StructuredOp
-    numbers: tuple[tuple[int, Any], ...]
-    inits: tuple[str, ...]
-    keywords: tuple[tuple[str, Any], ...]
-    threads: int
-
-    def __call__(self, *blocks: Any) -> Any:
-        inputs = list(blocks[: len(blocks) - len(self.inits)])
-        for position, number in self.numbers:
-            inputs.insert(position, number)
-        keywords = dict(self.keywords)
-        if self.inits:
-            by_output = dict(zip(self.inits, blocks[-len(self.inits) :], strict=True))
-            keywords["init"] = tuple(by_output.get(o.name) for o in self.op.definition.outputs)
-        return self.op(*inputs, threads=self.threads, **keywords)
+def _on_blocks(
+    op: StructuredOp,
+    numbers: Sequence[tuple[int, Any]],
+    inits: Sequence[str],
+    *blocks: Any,
+    **keywords: Any,
+) -> Any:
+    """Call an op on a block of each operand, then of each array that an output starts from."""
+    inputs = list(blocks[: len(blocks) - len(inits)])
+    for position, number in numbers:
+        inputs.insert(position, number)
+    if inits:
+        by_output = dict(zip(inits, blocks[-len(inits) :], strict=True))
+        keywords["init"] = tuple(by_output.get(o.name) for o in op.definition.outputs)
+    return op(*inputs, **keywords)
 
 
 class _Call:
@@ -219,23 +204,20 @@ class _Call:
             )
         return results
 
-    def on_block(self) -> _OnBlock:
+    def on_blocks(self) -> Callable[..., Any]:
         """Return the op as it is called on blocks."""
         op = self._op
         if self._apart.sizes:
             op = op_of(with_numbers(op.definition, self._apart.sizes))
-        keywords = dict(self._on_blocks)
+        keywords = {**self._on_blocks, "threads": self._threads}
         if self._compute_type is not None:
             keywords["compute_type"] = self._compute_type
         if len(self._free_dtypes) == 1:
             keywords["dtype"] = self._dtype_of_blocks(*self._free_dtypes)
-        numbers = tuple(
-            (position, value)
-            for position, value in enumerate(self._inputs.values())
-            if is_python_number(value)
-        )
-        inits = tuple(key for key in self._inits if self._starts_on_blocks(key))
-        return _OnBlock(op, numbers, inits, tuple(keywords.items()), self._threads)
+        inputs = enumerate(self._inputs.values())
+        numbers = [(position, value) for position, value in inputs if is_python_number(value)]
+        inits = [key for key in self._inits if self._starts_on_blocks(key)]
+        return partial(_on_blocks, op, numbers, inits, **keywords)
 
 
 def _follow(
@@ -289,7 +271,6 @@ def split(
     Args:
         definition: the op, as the call gives its operands (`with_operand_maps`).
         shapes: the shape of every tensor operand.
-        attributes: the attributes of the call.
     """
     if (reason := why_unmapped(definition)) is not None:
         raise ArgumentError(

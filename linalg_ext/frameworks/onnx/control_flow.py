@@ -6,7 +6,6 @@ if the model decides the branch, or the number of steps.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,6 @@ def inlined(
     """Return the nodes of a body, and the names of its results.
 
     Args:
-        body: a graph, or a function.
         values: for each of its inputs, the name of the value.
         prefix: that of the names of its own values.
         attributes: of a call of a function, by the names by which its nodes refer to them.
@@ -112,8 +110,7 @@ def _defaults(function: Any, node: Any, known: Known) -> dict[str, Any]:
     """Return the default attributes of a function: of ONNX's own ops, or of the model's."""
     if node.domain not in ("", "ai.onnx"):
         return {proto.name: proto for proto in getattr(function, "attribute_proto", ())}
-    defs = importlib.import_module("onnx.defs")
-    schema = defs.get_schema(node.op_type, known.opset, "")
+    schema = onnx().defs.get_schema(node.op_type, known.opset, "")
     defaults = {name: attribute.default_value for name, attribute in schema.attributes.items()}
     return {name: value for name, value in defaults.items() if value.name}
 
@@ -133,7 +130,7 @@ def _called(function: Any, node: Any, prefix: str, defaults: Mapping[str, Any]) 
 
 def _is_of_opsets(function: Any, model: Any) -> bool:
     """Return whether the ops of a function mean the same in the opset of the model."""
-    defs = importlib.import_module("onnx.defs")
+    defs = onnx().defs
     versions = opset_of(function), opset_of(model)
     for node in _nodes(function):
         if node.domain in ("", "ai.onnx"):
@@ -157,7 +154,7 @@ def _nodes(body: Any) -> list[Any]:
 
 def _definition(node: Any, known: Known) -> Any:
     """Return ONNX's function of a node in the newest version for the model's opset, or None."""
-    defs = importlib.import_module("onnx.defs")
+    defs = onnx().defs
     try:
         schema = defs.get_schema(node.op_type, known.opset, "")
     except defs.SchemaError:
@@ -331,8 +328,6 @@ def _finish(
     """Write the results of a loop: its final state, and its scan outputs joined over the steps.
 
     Args:
-        write: the writer of the loop.
-        names: the names of its results.
         carried: its state after the last step.
         stacks: for each step, its scan outputs.
         axes: the axis along which each scan output is joined.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 def _matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Write the product of a vector and a stack of matrices with a matrix of one row, or column."""
     a, b = node.input
-    ranks = write.ranks[a], write.ranks[b]
+    ranks = write.rank(a), write.rank(b)
     if min(ranks) != 1 or max(ranks) < 3 or write.known.opset < 13:
         return
     if ranks[0] == 1:
@@ -136,7 +135,7 @@ def _matmul_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> 
 def _qlinear_matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     a, a_scale, a_zero, b, b_scale, b_zero, *quantum = node.input
     sums = _product(write, a, a_zero, b, b_zero)
-    _scaled(write, sums, [_of_rows(write, a_scale), b_scale], quantum, node.output[0])
+    _scaled(write, sums, [write.along(a_scale, 0, 2), b_scale], quantum, node.output[0])
 
 
 def _conv_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
@@ -147,20 +146,20 @@ def _conv_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> No
 
 def _qlinear_conv(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     x, x_scale, x_zero, w, w_scale, w_zero, scale, zero, *bias = node.input
-    scales = [x_scale, write.along(w_scale, 1, write.ranks[w])]
+    scales = [x_scale, write.along(w_scale, 1, write.rank(w))]
     numbers = _centred(write, x, x_zero, w, w_zero)
     sums = _convolved(write, *numbers, at(bias, 0), attributes)
     _scaled(write, sums, scales, [scale, zero], node.output[0])
 
 
 def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str = "") -> str:
-    rows = _of_rows(write, a_zero) if a_zero else ""
+    rows = write.along(a_zero, 0, 2) if a_zero else ""
     return write("MatMul", write.wide(a, rows), write.wide(b, b_zero), gives=gives)
 
 
 def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[str, str]:
     """Return the operands of a convolution minus their zero points, so that padding is 0."""
-    filters = write.along(w_zero, 0, write.ranks[w]) if w_zero else ""
+    filters = write.along(w_zero, 0, write.rank(w)) if w_zero else ""
     return write.wide(x, x_zero), write.wide(w, filters)
 
 
@@ -179,11 +178,6 @@ def _convolved(
     return write("Conv", x, w, *filter(None, [bias]), gives=gives, **attributes)
 
 
-def _of_rows(write: Writer, value: str) -> str:
-    """Return the numbers of the rows of a matrix as a column; a scalar for all rows as it is."""
-    return write.along(value, 0, 2)
-
-
 def _scaled(
     write: Writer, sums: str, scales: Sequence[str], quantum: Sequence[str], gives: str
 ) -> None:
@@ -198,9 +192,9 @@ def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Write quantization along an axis: the nearest integer within bounds, ties to even."""
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
-    if write.ranks[scale] != 1 or not zero or write.dtype(zero).kind not in "iu":
+    if write.rank(scale) != 1 or not zero or write.dtype(zero).kind not in "iu":
         return
-    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    rank, axis = write.rank(x), attributes.get("axis", 1)
     bounds = np.iinfo(write.dtype(zero))
     value = write("Round", write("Div", x, write.along(scale, axis, rank)))
     shift = write("Cast", write.along(zero, axis, rank), to=write.kinds[x])
@@ -213,9 +207,9 @@ def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
-    if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
+    if write.rank(scale) != 1 or write.dtype(x).kind not in "iu":
         return
-    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    rank, axis = write.rank(x), attributes.get("axis", 1)
     value = write.wide(x, write.along(zero, axis, rank) if zero else "")
     value = write("Cast", value, to=write.kinds[scale])
     write("Mul", value, write.along(scale, axis, rank), gives=node.output[0])
@@ -244,21 +238,19 @@ def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
     write("Concat", *parts, gives=node.output[0], axis=1)
 
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType(
-    {
-        "Cast": _cast,
-        "ConvInteger": _conv_integer,
-        "ConvTranspose": _transposed,
-        "DequantizeLinear": _dequantize,
-        "Dropout": _dropout,
-        "LpNormalization": _normalized,
-        "MatMul": _matmul,
-        "MatMulInteger": _matmul_integer,
-        "QLinearConv": _qlinear_conv,
-        "QLinearMatMul": _qlinear_matmul,
-        "QuantizeLinear": _quantize,
-        "Softsign": _softsign,
-        "Squeeze": _squeeze,
-        "Unsqueeze": _squeeze,
-    }
-)
+REWRITES: Mapping[str, Rewrite] = {
+    "Cast": _cast,
+    "ConvInteger": _conv_integer,
+    "ConvTranspose": _transposed,
+    "DequantizeLinear": _dequantize,
+    "Dropout": _dropout,
+    "LpNormalization": _normalized,
+    "MatMul": _matmul,
+    "MatMulInteger": _matmul_integer,
+    "QLinearConv": _qlinear_conv,
+    "QLinearMatMul": _qlinear_matmul,
+    "QuantizeLinear": _quantize,
+    "Softsign": _softsign,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _squeeze,
+}

@@ -65,9 +65,8 @@ def _lowered(model: Any, module: Module, pipeline: str) -> Module:
             line for diagnostic in result.diagnostics for line in (diagnostic, *diagnostic.notes)
         ]
         first = lines[0].message.strip().partition("\n")[0] if lines else result.message
-        raise _refusal(
-            model, "\n".join(f"{line.location}\n{line.message}" for line in lines), first
-        )
+        text = "\n".join(f"{line.location}\n{line.message}" for line in lines)
+        raise _refusal(model, text, first)
     return Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
 
 
@@ -105,19 +104,14 @@ _HINT = "export the model with other ops, or in another opset (onnx.version_conv
 
 
 def _error(node: Any, reason: str, hint: str = _HINT) -> ModelError:
-    if node is None:
-        subject, where = "the model", None
-    else:
+    subject, where = "the model", None
+    if node is not None:
         number, _, name = node.name.partition(": ")
         # The text is of the caller's node, which may have been rewritten.
         op, _, results = node.doc_string.partition(" -> ")
         subject = f"{op} of the model"
         where = f"node {number}, {name}, which makes {results}"
-    return ModelError(
-        f"{subject} cannot be compiled: {reason[:300]}",
-        where=where,
-        hint=hint,
-    )
+    return ModelError(f"{subject} cannot be compiled: {reason[:300]}", where=where, hint=hint)
 
 
 def _torch_ir(model: Any) -> Any:

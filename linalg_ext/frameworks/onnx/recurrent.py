@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -202,14 +201,9 @@ def _write_direction(
     """Write one direction: all outputs, the last one, and the last cell.
 
     Args:
-        write: of the layer.
-        node: the layer.
-        attributes: those of the layer.
         x: its input, steps first.
         state: the hidden state and the cell before the first step; empty names for zeros.
-        number: of the direction.
         is_backward: True where the last step comes first.
-        sizes: those of `x`.
     """
     _, width, hidden = write.sizes(node.input[2])
     axis = write.integers(0)
@@ -283,4 +277,4 @@ def _activations(
     return functions[number * count : (number + 1) * count]
 
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType({"GRU": _layer, "LSTM": _layer, "RNN": _layer})
+REWRITES: Mapping[str, Rewrite] = {"GRU": _layer, "LSTM": _layer, "RNN": _layer}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ def _resize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         raise Unwritten
     if attributes.get("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise Unwritten
-    x, rank = node.input[0], write.ranks[node.input[0]]
+    x, rank = node.input[0], write.rank(node.input[0])
     if write.dtype(x).kind != "f" and mode != "nearest":
         raise Unwritten
     axes = [axis % rank for axis in attributes.get("axes", range(rank))]
@@ -63,7 +62,7 @@ def _resized(
     write: Writer, value: str, like: str, axis: int, indices: Array, factors: Array
 ) -> str:
     """Write sums of elements along an axis: a row of positions and factors for each term."""
-    shape = np.ones(write.ranks[like], np.int64)
+    shape = np.ones(write.rank(like), np.int64)
     shape[axis] = -1
     total = ""
     for row, factor in zip(indices, factors, strict=True):
@@ -133,8 +132,10 @@ def _cubic(x: float, attributes: Mapping[str, Any]) -> tuple[list[int], list[flo
     return indices, [far[0], near[0], near[1], far[1]]
 
 
-_TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[float]]]] = (
-    MappingProxyType({"cubic": _cubic, "linear": _linear, "nearest": _nearest})
-)
+_TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[float]]]] = {
+    "cubic": _cubic,
+    "linear": _linear,
+    "nearest": _nearest,
+}
 
-REWRITES: Mapping[str, Rewrite] = MappingProxyType({"Resize": _resize})
+REWRITES: Mapping[str, Rewrite] = {"Resize": _resize}

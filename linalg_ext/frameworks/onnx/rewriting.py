@@ -7,9 +7,7 @@ written by ops of ONNX that every opset since 13 has; models of older opsets are
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,18 +30,18 @@ from linalg_ext.frameworks.requirements import onnx
 _MOST_ROUNDS = 16
 """Functions in functions, and loops in loops, are assumed not to be deeper."""
 
-_EARLY: Mapping[str, Rewrite] = MappingProxyType(
-    {"If": control_flow.branch, "Loop": control_flow.loop, "Scan": control_flow.scan}
-)
+_EARLY: Mapping[str, Rewrite] = {
+    "If": control_flow.branch,
+    "Loop": control_flow.loop,
+    "Scan": control_flow.scan,
+}
 """Rewrites that do without the types of inputs."""
 
-_REWRITES: Mapping[str, Rewrite] = MappingProxyType(
-    {
-        **elements.REWRITES,
-        **recurrent.REWRITES,
-        **resizing.REWRITES,
-    }
-)
+_REWRITES: Mapping[str, Rewrite] = {
+    **elements.REWRITES,
+    **recurrent.REWRITES,
+    **resizing.REWRITES,
+}
 
 
 def rewritten(model: Any) -> Any:
@@ -52,7 +50,8 @@ def rewritten(model: Any) -> Any:
         known = known_of(model)
         graph = model.graph
         nodes = list(graph.node)
-        written = _Round(model, known).nodes(nodes)
+        round_ = _Round(model, known)
+        written = [new_node for node in nodes for new_node in round_.replacement(node)]
         if written == nodes:
             break
         put(graph.node, written)
@@ -88,11 +87,8 @@ class _Round:
         self._constants = dict(known.constants)
         self._known = Known(known.kinds, known.shapes, self._constants, known.opset)
 
-    def nodes(self, nodes: Sequence[Any]) -> list[Any]:
-        """Return the nodes in the place of those of a graph."""
-        return [new_node for node in nodes for new_node in self._replacement(node)]
-
-    def _replacement(self, node: Any) -> Sequence[Any]:
+    def replacement(self, node: Any) -> Sequence[Any]:
+        """Return the nodes in the place of one."""
         name = next(filter(None, node.output), "")
         if (arrays := compute(node, self._known)) is not None:
             pairs = [pair for pair in zip(node.output, arrays, strict=False) if pair[0]]
@@ -171,9 +167,9 @@ def newer(model: Any) -> Any:
         return model
     if any(node.op_type == "Scan" for node in model.graph.node) and own[0].version < 9:
         return model  # later opsets have no batches of Scan, and ONNX does not convert them
-    converter = importlib.import_module("onnx.version_converter")
+    convert = onnx().version_converter.convert_version
     try:
-        new_model = converter.convert_version(_with_slopes(model, own[0].version), _TARGET_OPSET)
+        new_model = convert(_with_slopes(model, own[0].version), _TARGET_OPSET)
         new_model = onnx().shape_inference.infer_shapes(new_model, data_prop=True)
         onnx().checker.check_model(new_model)
     except Exception:

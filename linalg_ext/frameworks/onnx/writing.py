@@ -34,11 +34,6 @@ class Known:
     constants: Mapping[str, Array]
     opset: int
 
-    @property
-    def ranks(self) -> Mapping[str, int]:
-        """Return the rank of each value."""
-        return {name: len(shape) for name, shape in self.shapes.items()}
-
     def sizes(self, name: str) -> tuple[int, ...] | None:
         """Return the shape of a value, if all of it is known."""
         shape = self.shapes.get(name, (None,))
@@ -91,10 +86,9 @@ class Writer:
         """Return the number of ONNX's element type of each of the graph's values."""
         return self.known.kinds
 
-    @property
-    def ranks(self) -> Mapping[str, int]:
-        """Return the rank of each of the graph's values."""
-        return self.known.ranks
+    def rank(self, value: str) -> int:
+        """Return the rank of a value of the graph."""
+        return len(self.known.shapes[value])
 
     def constant(self, value: Any, gives: str = "") -> str:
         """Write an array as a constant."""
@@ -137,7 +131,7 @@ class Writer:
 
     def along(self, vector: str, axis: int, rank: int) -> str:
         """Write a vector as a tensor along one axis of a rank; a scalar stays as it is."""
-        if self.ranks[vector] == 0:
+        if self.rank(vector) == 0:
             return vector
         shape = np.ones(rank, np.int64)
         shape[axis] = -1
@@ -147,11 +141,6 @@ class Writer:
         """Write a slice along an axis."""
         bounds = self.integers(start), self.integers(stop), self.integers(axis)
         return self("Slice", value, *bounds)
-
-    def reversed(self, value: str, axis: int) -> str:
-        """Backwards along an axis."""
-        ends = self.integers(-1), self.integers(-(1 << 63) + 1)
-        return self("Slice", value, *ends, self.integers(axis), self.integers(-1))
 
     def wide(self, value: str, zero: str) -> str:
         """Write integers as 32-bit ones, minus their zero point, if any."""
@@ -281,7 +270,11 @@ def _evaluated(node: Any, known: Known) -> list[Array] | None:
     reference = importlib.import_module("onnx.reference")
     helper, names = onnx().helper, [name for name in dict.fromkeys(node.input) if name]
     info = [
-        helper.make_tensor_value_info(name, known.kinds.get(name) or _kind(known, name), None)
+        helper.make_tensor_value_info(
+            name,
+            known.kinds.get(name) or helper.np_dtype_to_tensor_dtype(known.constants[name].dtype),
+            None,
+        )
         for name in names
     ]
     outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
@@ -299,8 +292,3 @@ def _evaluated(node: Any, known: Known) -> list[Array] | None:
     if any(a.size > _MOST_ELEMENTS or a.size == 0 or a.dtype == object for a in arrays):
         return None
     return arrays
-
-
-def _kind(known: Known, name: str) -> int:
-    kind: int = onnx().helper.np_dtype_to_tensor_dtype(known.constants[name].dtype)
-    return kind

@@ -41,7 +41,6 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     Args:
         graph_module: its graph's placeholders are tensors and numbers, each with an example value
             in `meta["val"]`.
-        options: of the compilation.
 
     Raises:
         ModelError: an op cannot be compiled, and must not be left to PyTorch.
@@ -81,8 +80,6 @@ def _in_pieces(
     """Compile a graph around the nodes that draw, and those that cannot be compiled.
 
     Args:
-        graph_module: the graph.
-        options: of the compilation.
         drawn: the nodes that draw, each with the reason why PyTorch runs it.
         refused: the error of the graph as a whole, if it is known.
 
@@ -286,6 +283,5 @@ def _plan(graph: Any, computed: list[Any]) -> Plan:
 
 
 def _dtype_of_node(node: Any) -> Any:
-    """Return the dtype of a kernel's result; None for a number."""
     value = node.meta.get("val")
     return dtype_of(value.dtype) if isinstance(value, torch().Tensor) else None

@@ -29,31 +29,21 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 def _known() -> Mapping[Any, Callable[..., Any]]:
     aten, prims = torch().ops.aten, torch().ops.prims
     own: dict[Any, Callable[..., Any]] = {
-        aten.convolution.default: convolutions.convolution,
-        aten.clamp.default: elementwise.clamp,
-        aten.gelu.default: elementwise.gelu,
-        aten.hardsigmoid.default: elementwise.hardsigmoid,
-        aten.hardtanh.default: elementwise.hardtanh,
+        **_named(convolutions, "convolution"),
+        **_named(elementwise, "clamp gelu hardsigmoid hardtanh hypot"),
+        **_named(elementwise, "isfinite reciprocal rrelu signbit"),
+        **_named(indexing, "as_strided as_strided_scatter diagonal_scatter empty_strided"),
+        **_named(indexing, "index_put masked_select roll"),
+        **dict.fromkeys((aten.copysign.Tensor, aten.copysign.Scalar), elementwise.copysign),
+        **dict.fromkeys((aten.fmod.Tensor, aten.fmod.Scalar), elementwise.fmod),
+        aten.searchsorted.Tensor: indexing.searchsorted,
         aten.maximum.default: functools.partial(elementwise.extremum, "gt"),
         aten.minimum.default: functools.partial(elementwise.extremum, "lt"),
         aten.mul.Tensor: elementwise.product,
-        aten.hypot.default: elementwise.hypot,
-        aten.isfinite.default: elementwise.isfinite,
-        aten.reciprocal.default: elementwise.reciprocal,
-        aten.as_strided.default: indexing.as_strided,
         aten.block_diag.default: indexing.block_diagonal,
-        aten.diagonal_scatter.default: indexing.diagonal_scatter,
-        aten.as_strided_scatter.default: indexing.as_strided_scatter,
-        aten.empty_strided.default: indexing.empty_strided,
         aten.abs.default: elementwise.absolute,
         aten._to_copy.default: elementwise.converted,
-        aten.rrelu.default: elementwise.rrelu,
         aten.rrelu_with_noise_functional.default: elementwise.rrelu_with_noise,
-        aten.signbit.default: elementwise.signbit,
-        aten.copysign.Tensor: elementwise.copysign,
-        aten.copysign.Scalar: elementwise.copysign,
-        aten.fmod.Tensor: elementwise.fmod,
-        aten.fmod.Scalar: elementwise.fmod,
         aten.fmax.default: functools.partial(elementwise.number_of_two, "ge"),
         aten.fmin.default: functools.partial(elementwise.number_of_two, "le"),
         aten.neg.default: elementwise.negated,
@@ -90,10 +80,6 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten.cummax.default: functools.partial(reductions.running, "ge"),
         aten.cummin.default: functools.partial(reductions.running, "le"),
         aten.logcumsumexp.default: reductions.log_sum_exp,
-        aten.searchsorted.Tensor: indexing.searchsorted,
-        aten.masked_select.default: indexing.masked_select,
-        aten.index_put.default: indexing.index_put,
-        aten.roll.default: indexing.roll,
         aten.sort.stable: indexing.sort,
         aten.topk.default: indexing.top_k,
         aten._fft_c2c.default: fft.normalized(fft.of_complex, "forward"),
@@ -113,10 +99,18 @@ def _known() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
-    own |= {op: functools.partial(indexing.from_the_first, op) for op in _scatters()}
+    scatters = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
+    for op in (*scatters, aten.scatter_reduce.two):
+        own[op] = functools.partial(indexing.from_the_first, op)
     ours = {**own, **recurrent.decompositions()}
     table = {**decomposition_table(), **_by_pytorch(), **ours}
     return table | {op: _first_of(way, table.get(op)) for op, way in elementwise.ops().items()}
+
+
+def _named(module: Any, names: str) -> dict[Any, Callable[..., Any]]:
+    """Return functions of a module by the ops of their names."""
+    aten = torch().ops.aten
+    return {getattr(aten, name).default: getattr(module, name) for name in names.split()}
 
 
 def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -144,12 +138,6 @@ _WRITTEN_BY_PYTORCH = (
     *_TRANSFORMS,
 )
 """Ops that torch-mlir lacks, and PyTorch decomposes."""
-
-
-def _scatters() -> tuple[Any, ...]:
-    aten = torch().ops.aten
-    plain = aten.scatter.src, aten.scatter.value, aten.scatter_add.default
-    return *plain, aten.scatter_reduce.two
 
 
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:

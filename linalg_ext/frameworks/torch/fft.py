@@ -53,7 +53,6 @@ def normalized(transform: Callable[..., Any], kind: str) -> Callable[..., Any]:
     """`aten._fft_c2c` and its like, which divide by a power of the number of elements.
 
     Args:
-        transform: a function of this module.
         kind: the name of its last argument.
     """
 

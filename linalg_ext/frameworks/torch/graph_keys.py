@@ -21,12 +21,9 @@ from linalg_ext.frameworks.torch.tensors import as_array
 
 
 def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> str | None:
-    """Return the key; None if nothing is kept, or a value in the graph has no key.
+    """Return the key of a graph, whose results are all computed in it, and have these dtypes.
 
-    Args:
-        graph_module: the graph, whose results are all computed in it.
-        options: of the compilation.
-        dtypes: of its results.
+    The key is None if nothing is kept, or a value in the graph has no key.
     """
     if not disk_cache.is_keeping():
         return None
@@ -125,7 +122,6 @@ def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
     """Return arguments of an op, or its results, as plain data.
 
     Args:
-        value: of any kind.
         tensor: returns the data of a tensor.
 
     Raises:

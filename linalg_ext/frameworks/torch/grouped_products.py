@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,7 @@ def gradient(x: Any, weights: Any, offs: Any, grad: Any) -> tuple[Any, Any]:
 def _op(name: str) -> Any:
     """Return an op of PyTorch's, registered when it is first asked for."""
     run, like = (_run_rows, _like_rows) if name == ROWS else (_run_sums, _like_sums)
-    op = define_op(name, run, ("x", "y", "ends"), 1)
-    op.register_fake(like)
+    define_op(name, run, like, ("x", "y", "ends"), 1)
     return getattr(torch().ops.linalg_ext, name).default
 
 
@@ -161,5 +159,5 @@ def _over_tiles(
     return last
 
 
-TRACED: Mapping[str, Callable[..., Any]] = MappingProxyType({ROWS: _rows, SUMS: _sums})
+TRACED: Mapping[str, Callable[..., Any]] = {ROWS: _rows, SUMS: _sums}
 """The functions of arrays behind the ops, by name."""

@@ -109,7 +109,6 @@ def _packed(module: Module, parameters: Sequence[int]) -> Module:
     Concatenations read earlier ones, of which dense networks have one for each layer.
 
     Args:
-        module: the function `main`.
         parameters: the numbers of the arguments that are the same for many calls.
     """
     module.run(REUSE_CONCATENATIONS)
@@ -198,7 +197,6 @@ def _naming(base: Any, last: list[Any]) -> Any:
     """Return a class of importers of nodes that puts their names into locations.
 
     Args:
-        base: the importer's own class.
         last: gets the current node.
     """
 
@@ -254,7 +252,6 @@ def write_reshapes(module: ir.Module, graph: Any) -> None:
 
     Args:
         module: the imported module of the graph, with names of nodes in locations.
-        graph: the graph that PyTorch traced.
     """
     nodes = {node.name: node for node in graphs.calls(graph)}
     for number, op in enumerate(operations(module.operation, VIEWS)):
@@ -274,12 +271,7 @@ def _is_open(shape: Sequence[AnySize]) -> bool:
 
 
 def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] | None:
-    """Return the smallest groups of axes, outermost first; None if sizes do not match.
-
-    Args:
-        before: the sizes of the tensor.
-        after: those of the view.
-    """
+    """Return the smallest groups of axes, outermost first; None if sizes do not match."""
     groups: list[Group] = []
     left, right = list(range(len(before))), list(range(len(after)))
     while left and right:

@@ -74,12 +74,7 @@ def learning(forms: Forms) -> Any:
 
 
 def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
-    """Return a mode in which ops have their remembered results.
-
-    Args:
-        forms: the memo.
-        twins: replace tensors that have elements.
-    """
+    """Return a mode in which ops have their remembered results."""
 
     def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
         if func is torch().ops.prim.device.default:
@@ -124,7 +119,6 @@ def _description(result_tree: Any, arguments: Sequence[Any], storages: Sequence[
     latter is in the memory of the n-th argument, or in its own if n is None.
 
     Args:
-        result_tree: a tensor, None, or a sequence of these.
         arguments: the tensors among the arguments.
         storages: the storages of those tensors before the op ran.
 
@@ -175,18 +169,9 @@ _MOST = 1 << 12
 
 
 class StoredForms:
-    """The forms on disk for models that look like one.
-
-    Attributes:
-        known: the forms.
-    """
+    """The forms on disk for models that look like one."""
 
     def __init__(self, model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        """
-        Args:
-            model: a module.
-            arguments, keywords: of a call.
-        """
         self._name = type(model).__name__
         self._key = _key_of_model(model, arguments, keywords)
         entry = kernel_cache.read(self._key)

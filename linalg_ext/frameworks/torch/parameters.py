@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
@@ -23,9 +22,6 @@ class Bound:
     """A tensor of the model's, and the kernel's array for it.
 
     The array is the tensor's own memory, or a copy of it in the kernel's order.
-
-    Attributes:
-        model_tensor: the tensor.
     """
 
     def __init__(
@@ -35,19 +31,16 @@ class Bound:
         *,
         is_watched: bool = True,
     ) -> None:
-        """
-        Args:
-            model_tensor: the tensor.
-            shape: of the kernel's parameter; by default that of the tensor.
-            is_watched: whether all of the tensor is read to see whether it has changed.
+        """Args:
+        shape: of the kernel's parameter; by default that of the tensor.
+        is_watched: whether all of the tensor is read to see whether it has changed.
         """
         self.model_tensor = model_tensor
         self._tensor = model_tensor.tensor
         self._copy: Copy | None = None
-        if shape is not None and len(shape) > self._tensor.dim():
-            self._copy = Strips(shape[-1] or 1, is_watched)
-        elif shape is not None and len(shape) < self._tensor.dim():
-            self._copy = Factors(shape[-1] or 1, is_watched)
+        if shape is not None and len(shape) != self._tensor.dim():
+            copied = _in_strips if len(shape) > self._tensor.dim() else _with_factors
+            self._copy = Copy(functools.partial(copied, width=shape[-1] or 1), is_watched)
         self._bind()
 
     def _bind(self) -> None:
@@ -93,7 +86,7 @@ class _Version(NamedTuple):
     pages: WrittenPages | None
 
 
-class Copy(ABC):
+class Copy:
     """A parameter in another order, or with additional data, kept between calls.
 
     PyTorch counts writes to a tensor, except those through `.data`, through arrays in its memory
@@ -101,13 +94,13 @@ class Copy(ABC):
     tell, all of the tensor is read, unless the user states that there are no such writes.
     """
 
-    def __init__(self, width: int, is_watched: bool) -> None:
+    def __init__(self, copied: Callable[[Any], Array], is_watched: bool) -> None:
         """
         Args:
-            width: of a strip.
+            copied: copies a tensor to memory of PyTorch's, which begins at a cache line.
             is_watched: whether all of it is watched, or PyTorch's count believed.
         """
-        self._width = width
+        self._copied = copied
         self._is_watched = is_watched
         self._version: _Version | None = None
         self._lock = Lock()
@@ -139,41 +132,33 @@ class Copy(ABC):
         # A write may have come between the fingerprint and the watch.
         return version._replace(pages=pages if fingerprint(array) == state else None)
 
-    @abstractmethod
-    def _copied(self, tensor: Any) -> Array:
-        """Return a copy of a tensor, in memory of PyTorch's, which begins at a cache line."""
+
+def _in_strips(tensor: Any, width: int) -> Array:
+    """Return a parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`."""
+    count, *rest = tensor.shape
+    in_strips = tensor.reshape(count // width, width, *rest)
+    return as_array(in_strips.movedim(1, -1).contiguous(), "a parameter")
 
 
-class Strips(Copy):
-    """A parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`."""
-
-    def _copied(self, tensor: Any) -> Array:
-        count, *rest = tensor.shape
-        in_strips = tensor.reshape(count // self._width, self._width, *rest)
-        return as_array(in_strips.movedim(1, -1).contiguous(), "a parameter")
-
-
-class Factors(Copy):
-    """Filters of 3 x 3, and the factors that Winograd's algorithm multiplies, in strips of filters.
+def _with_factors(tensor: Any, width: int) -> Array:
+    """Return filters of 3 x 3, then the factors that Winograd's algorithm multiplies, in strips.
 
     The layout is that of the pass `linalg-ext-prepare-filters`.
     """
-
-    def _copied(self, tensor: Any) -> Array:
-        library, width = torch(), self._width
-        results, channels = tensor.shape[:2]
-        along_one = library.tensor(_FILTER_TRANSFORM, dtype=library.float64)
-        # One product of all filters takes less than half the time of one for each.
-        along_both = library.kron(along_one, along_one)
-        filters = tensor.double().reshape(results, channels, -1)
-        factors = (filters @ along_both.T).float()
-        strips = -(-results // width)
-        filled = factors.new_zeros(strips * width, *factors.shape[1:])
-        filled[:results] = factors
-        in_strips = filled.reshape(strips, width, channels, -1).permute(0, 3, 2, 1)
-        rest = factors.new_zeros(-tensor.numel() % width)
-        parts = [tensor.reshape(-1), rest, in_strips.reshape(-1)]
-        return as_array(library.cat(parts).reshape(-1, width), "a parameter")
+    library = torch()
+    results, channels = tensor.shape[:2]
+    along_one = library.tensor(_FILTER_TRANSFORM, dtype=library.float64)
+    # One product of all filters takes less than half the time of one for each.
+    along_both = library.kron(along_one, along_one)
+    filters = tensor.double().reshape(results, channels, -1)
+    factors = (filters @ along_both.T).float()
+    strips = -(-results // width)
+    filled = factors.new_zeros(strips * width, *factors.shape[1:])
+    filled[:results] = factors
+    in_strips = filled.reshape(strips, width, channels, -1).permute(0, 3, 2, 1)
+    rest = factors.new_zeros(-tensor.numel() % width)
+    parts = [tensor.reshape(-1), rest, in_strips.reshape(-1)]
+    return as_array(library.cat(parts).reshape(-1, width), "a parameter")
 
 
 _FILTER_TRANSFORM = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))

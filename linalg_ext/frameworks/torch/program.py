@@ -15,6 +15,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
     kind_of,
+    located,
 )
 from linalg_ext.frameworks.requirements import torch
 
@@ -113,6 +114,10 @@ class Program:
         """
         if self._is_plain(arguments, keywords):
             return list(arguments)
+        return self._checked(arguments, keywords)
+
+    @located
+    def _checked(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         leaves = self._leaves(arguments, keywords)
         sizes: dict[Any, int] = {}
         for model_input, value in zip(self.inputs, leaves, strict=True):
@@ -179,7 +184,6 @@ class Program:
         types += [f"{key}={type(value).__name__}" for key, value in keywords.items()]
         raise ArgumentTypeError(
             f"the model is called with ({', '.join(types)})",
-            where=caller_location(),
             expected=f"the shapes of its export: {names or 'nothing'}",
         )
 
@@ -189,7 +193,6 @@ class Program:
             if type(value) is not type(like) or value != like:
                 raise ArgumentError(
                     f"{model_input.name} is {value!r}",
-                    where=caller_location(),
                     expected=f"{like!r}, which is part of the code since the model was exported",
                     hint="make it a tensor, or export the model for each value",
                 )
@@ -197,21 +200,18 @@ class Program:
         if not isinstance(value, torch().Tensor):
             raise ArgumentTypeError(
                 f"{model_input.name} is {kind_of(value)}",
-                where=caller_location(),
                 expected="a tensor of PyTorch",
                 hint="torch.as_tensor(array) makes one of an array",
             )
         if value.dtype != like.dtype:
             raise DTypeError(
                 f"{model_input.name} is a tensor of {value.dtype}",
-                where=caller_location(),
                 expected=str(like.dtype),
                 hint=f"convert it, tensor.to({like.dtype}), or export the model for it",
             )
         if value.requires_grad and torch().is_grad_enabled():
             raise ArgumentError(
                 f"{model_input.name} requires a gradient, which this function has none of",
-                where=caller_location(),
                 hint="call it under torch.no_grad(), or train the model with "
                 'torch.compile(model, backend="linalg_ext")',
             )
@@ -271,7 +271,6 @@ class Program:
         shape = ", ".join(map(str, model_input.like.shape))
         raise ShapeError(
             f"{model_input.name} has shape {tuple(value.shape)}",
-            where=caller_location(),
             expected=f"({shape}){', where ' + why if why else ''}",
             hint="leave dimensions open with dynamic_shapes=, as in torch.export.export; a size "
             "that "

@@ -82,7 +82,6 @@ def recorded(
     Args:
         model: a module; its parameters and buffers keep their elements.
         arguments, keywords: of a call; none is given twice, or a tensor of the model.
-        runner: the means to run ops.
     """
     try:
         with torch().no_grad(), quiet(), warnings.catch_warnings(), unchanged(model), _exporting():
@@ -238,7 +237,6 @@ class Recorder:
     """A record of each op that runs.
 
     Attributes:
-        ops: the ops.
         is_whole: False once an op cannot be recorded, even if the model catches the error.
     """
 

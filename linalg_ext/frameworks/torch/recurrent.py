@@ -9,7 +9,7 @@ are their gradients.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.frameworks.recurrent_cells import CELLS, PROJECTED, Cell
@@ -41,14 +41,7 @@ def layers(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, ...]:
-    """Return an op of PyTorch's: the output of the last layer, and the states of all.
-
-    Args:
-        name: of the cell.
-        op: of PyTorch.
-        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first: the
-            arguments of the op.
-    """
+    """Return an op of PyTorch's: the output of the last layer, and the states of all."""
     initial = list(hx) if isinstance(hx, list | tuple) else [hx]
     if not _is_ours(input, initial):
         own: tuple[Any, ...] = torch()._decomp.decomposition_table[op](
@@ -113,11 +106,7 @@ def trace_recurrent_layers() -> None:
 
 
 def keep_whole(graph_module: Any) -> None:
-    """Replace each recurrent layer of a graph by ops of this file.
-
-    Args:
-        graph_module: as TorchDynamo traced it; is changed.
-    """
+    """Replace each recurrent layer of a graph by ops of this file."""
     aten = torch().ops.aten
     kinds = {getattr(torch(), name): name for name in CELLS if name != PROJECTED}
     for node in graph_module.graph.nodes:
@@ -172,9 +161,7 @@ def _define(name: str, cell: Cell, is_backward: bool) -> Any:
         shown = state[0].new_empty((rows.shape[0], *state[0].shape))
         return (shown, *map(torch().empty_like, state))
 
-    op = define_op(name, run, _takes(cell), 1 + cell.states)
-    op.register_fake(like)
-    return op
+    return define_op(name, run, like, _takes(cell), 1 + cell.states)
 
 
 def _derive(op: Any, cell: Cell, gradient: Any, is_backward: bool) -> None:
@@ -203,7 +190,7 @@ def _define_gradient(name: str, cell: Cell, is_backward: bool) -> Any:
         weights = weights_and_state[: cell.weights]
         state = weights_and_state[cell.weights : cell.weights + cell.states]
         of_shown, *of_state = weights_and_state[cell.weights + cell.states :]
-        order, before = list(_order(rows, is_backward)), {}
+        order, before = _order(rows, is_backward), {}
         for position in order:
             before[position] = state
             state = cell.step(torch(), rows[position], weights, state)
@@ -219,9 +206,7 @@ def _define_gradient(name: str, cell: Cell, is_backward: bool) -> Any:
         return tuple(map(torch().empty_like, (rows, rows, *state)))
 
     takes = [*_takes(cell), "of_shown", *(f"of_state_{n}" for n in range(cell.states))]
-    op = define_op(name, run, takes, 2 + cell.states)
-    op.register_fake(like)
-    return op
+    return define_op(name, run, like, takes, 2 + cell.states)
 
 
 def _takes(cell: Cell) -> list[str]:
@@ -229,15 +214,15 @@ def _takes(cell: Cell) -> list[str]:
     return ["rows", *weights, *(f"state_{n}" for n in range(cell.states))]
 
 
-def define_op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
-    """Register an op of tensors with PyTorch, by its implementation."""
+def define_op(name: str, run: Any, like: Any, takes: Sequence[str], gives: int) -> Any:
+    """Register an op of tensors with PyTorch: its implementation, and the forms of its results."""
     parameters = ", ".join(f"Tensor {name_}" for name_ in takes)
     schema = f"({parameters}) -> ({', '.join(['Tensor'] * gives)})"
     library = torch().library
-    return library.custom_op(f"{NAMESPACE}::{name}", run, mutates_args=(), schema=schema)
+    op = library.custom_op(f"{NAMESPACE}::{name}", run, mutates_args=(), schema=schema)
+    op.register_fake(like)
+    return op
 
 
-def _order(rows: Any, is_backward: bool) -> Iterator[int]:
-    """Return the indices of rows in the order of the steps."""
-    positions = range(len(rows))
-    return iter(reversed(positions) if is_backward else positions)
+def _order(rows: Any, is_backward: bool) -> range:
+    return range(len(rows))[:: -1 if is_backward else 1]

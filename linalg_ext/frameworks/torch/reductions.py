@@ -14,9 +14,7 @@ def place(name: str, x: Any, dim: int | None = None, keepdim: bool = False) -> A
 
     Args:
         name: `amax` or `amin`.
-        x: the elements.
         dim: the axis; None for all elements, in row-major order.
-        keepdim: True where the reduced axes stay, of size 1.
     """
     if not x.is_floating_point():
         return NotImplemented

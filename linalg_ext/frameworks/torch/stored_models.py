@@ -6,6 +6,7 @@ kept by itself. A model with parts that were left to PyTorch is exported again.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,13 +23,7 @@ Loaded = tuple[Program, CompiledGraph]
 
 
 class StoredModel:
-    """A model with its recording, and the key of its entry on disk.
-
-    Attributes:
-        model: a module.
-        recording: the ops that it runs.
-        key: of the entry.
-    """
+    """A model with its recording, and the key of its entry on disk."""
 
     def __init__(self, model: Any, recording: Recording, options: Options, key: str) -> None:
         """Made by `stored_model`."""
@@ -82,12 +77,10 @@ class StoredModel:
         """Return the source of a tensor of the model, as plain data; None if it has none."""
         if state_of(self.model, tensor.name) is not None:
             return "state", tensor.name, 0
-        for number, constant in enumerate(self.recording.constants):
-            if constant is tensor.tensor:
-                return "constant", tensor.name, number
-        for number, constant in enumerate(self.recording.constants):
-            if _are_equal(constant, tensor.tensor):
-                return "copy", tensor.name, number
+        for source, is_same in (("constant", operator.is_), ("copy", _are_equal)):
+            for number, constant in enumerate(self.recording.constants):
+                if is_same(constant, tensor.tensor):
+                    return source, tensor.name, number
         return None
 
     def _of_record(self, record: Mapping[str, Any]) -> Loaded | None:
@@ -129,10 +122,7 @@ def look_up(
     """Load a model that is kept; returns its entry as well, if it may be kept.
 
     Args:
-        model: a module.
         arguments, keywords: the examples, as `distinct` returns them.
-        strict: as of `from_torch`.
-        options: how it is compiled.
     """
     if not disk_cache.is_keeping() or _others_decompositions():
         return None, None
@@ -157,12 +147,7 @@ def stored_model(
     options: Options,
     runner: Runner,
 ) -> StoredModel | None:
-    """Return the entry of a model; None if it has no recording.
-
-    Args:
-        model, arguments, keywords, strict, options: as of `look_up`.
-        runner: the means to run its ops for the recording.
-    """
+    """Return the entry of a model, recorded by a runner of its ops; None if it has no recording."""
     recording = recorded(model, arguments, keywords, runner)
     if recording is None:
         return None

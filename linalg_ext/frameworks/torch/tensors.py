@@ -12,14 +12,8 @@ from linalg_ext.frameworks.requirements import torch
 
 Array = np.ndarray[Any, Any]
 
-_NARROW: dict[str, Any] = {
-    "bfloat16": ml_dtypes.bfloat16,
-    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
-    "float8_e5m2": ml_dtypes.float8_e5m2,
-    "float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-}
-"""Floats that NumPy has no dtype for, by PyTorch's names."""
+_NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+"""Floats that NumPy has no dtype for, by the names of PyTorch and of ml_dtypes."""
 
 _WORDS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16)}
 
@@ -32,7 +26,7 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     """
     name = str(dtype).removeprefix("torch.")
     try:
-        numpy_dtype: np.dtype[Any] = np.dtype(_NARROW.get(name, name))
+        numpy_dtype = np.dtype(getattr(ml_dtypes, name) if name in _NARROW else name)
     except TypeError:
         raise DTypeError(
             f"tensors of {dtype} have no dtype in NumPy", where=caller_location()

@@ -65,9 +65,7 @@ def sign(x: Element) -> Element:
 
 def floor_divide(x: Element, y: Element) -> Element:
     """Division that rounds down; integers divided by 0 give 0."""
-    if is_integer(x):
-        return _divided(x, y)[0]
-    return _float_divided(x, y)[0]
+    return (_divided if is_integer(x) else _float_divided)(x, y)[0]
 
 
 def remainder(x: Element, y: Element) -> Element:
@@ -75,9 +73,7 @@ def remainder(x: Element, y: Element) -> Element:
 
     An integer divided by 0 leaves 0.
     """
-    if is_integer(x):
-        return _divided(x, y)[1]
-    return _float_divided(x, y)[1]
+    return (_divided if is_integer(x) else _float_divided)(x, y)[1]
 
 
 def reciprocal(x: Element) -> Element:
@@ -188,45 +184,36 @@ def bit_count(x: Element) -> Element:
     return Element(math_dialect.CtPopOp(absolute(x).value).result, x.dtype)
 
 
-def extremum(name: str) -> Callable[[Element, Element], Element]:
+def extremum(name: str, x: Element, y: Element) -> Element:
     """Return `max_signed` or `min_signed`; of complex numbers the first of the two that is NaN."""
-
-    def body(x: Element, y: Element) -> Element:
-        if x.dtype.kind != "c":
-            return apply(name, x, y)
-        is_first = compare("ge" if name == "max_signed" else "le")(x, y)
-        return select(x.is_nan() | is_first, x, y)
-
-    return body
+    if x.dtype.kind != "c":
+        return apply(name, x, y)
+    is_first = compare("ge" if name == "max_signed" else "le", x, y)
+    return select(x.is_nan() | is_first, x, y)
 
 
-def of_numbers(name: str) -> Callable[[Element, Element], Element]:
+def extremum_of_numbers(name: str, x: Element, y: Element) -> Element:
     """Return an extremum that is the other number where one is NaN."""
-    whole = extremum(name)
-    return lambda x, y: select(y.is_nan(), x, select(x.is_nan(), y, whole(x, y)))
+    return select(y.is_nan(), x, select(x.is_nan(), y, extremum(name, x, y)))
 
 
-def compare(name: str) -> Callable[[Element, Element], Element]:
+def compare(name: str, x: Element, y: Element) -> Element:
     """Return a comparison, also of integers of which one alone has a sign.
 
     Complex numbers are ordered by their real parts, then by the imaginary ones.
     """
-
-    def body(x: Element, y: Element) -> Element:
-        if x.dtype.kind == "c" and name not in ("eq", "ne"):
-            has_nan = imaginary(x).is_nan() | imaginary(y).is_nan()
-            by_real = apply(name[0] + "t", real(x), real(y)) & ~has_nan
-            return by_real | (real(x).equals(real(y)) & apply(name, imaginary(x), imaginary(y)))
-        if x.dtype == y.dtype:
-            return apply(name, x, y)
-        # NumPy compares int64 with uint64 as numbers: a negative one is less than any.
-        signed, is_left = (x, True) if x.dtype.kind == "i" else (y, False)
-        holds = name == "ne" or ((name in ("lt", "le")) == is_left and name != "eq")
-        unsigned = y.dtype if is_left else x.dtype
-        by_size = apply(name, x.to(unsigned), y.to(unsigned))
-        return select(signed < 0, constant(holds, BOOL), by_size)
-
-    return body
+    if x.dtype.kind == "c" and name not in ("eq", "ne"):
+        has_nan = imaginary(x).is_nan() | imaginary(y).is_nan()
+        by_real = apply(name[0] + "t", real(x), real(y)) & ~has_nan
+        return by_real | (real(x).equals(real(y)) & apply(name, imaginary(x), imaginary(y)))
+    if x.dtype == y.dtype:
+        return apply(name, x, y)
+    # NumPy compares int64 with uint64 as numbers: a negative one is less than any.
+    signed, is_left = (x, True) if x.dtype.kind == "i" else (y, False)
+    holds = name == "ne" or ((name in ("lt", "le")) == is_left and name != "eq")
+    unsigned = y.dtype if is_left else x.dtype
+    by_size = apply(name, x.to(unsigned), y.to(unsigned))
+    return select(signed < 0, constant(holds, BOOL), by_size)
 
 
 def is_infinite(x: Element) -> Element:
@@ -270,20 +257,14 @@ def angle(y: Element, x: Element) -> Element:
     return apply("atan2", Element(hidden, y.dtype), x)
 
 
-def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], Element]:
-    """log(exp(x) + exp(y)), to a base."""
-
-    def body(x: Element, y: Element) -> Element:
-        high = apply("max_signed", x, y)
-        distance = -apply("abs", x - y)
-        # The distance of two equal infinities would be NaN.
-        distance = select(x.equals(y), x.like(0), distance)
-        small = apply(exponential, distance)
-        if logarithm == "log1p":
-            return high + apply("log1p", small)
-        return high + apply("log1p", small) * (1 / math.log(2))
-
-    return body
+def log_add(exponential: str, x: Element, y: Element) -> Element:
+    """log(exp(x) + exp(y)), to the base of the exponential, `exp` or `exp2`."""
+    high = apply("max_signed", x, y)
+    distance = -apply("abs", x - y)
+    # The distance of two equal infinities would be NaN.
+    distance = select(x.equals(y), x.like(0), distance)
+    more = apply("log1p", apply(exponential, distance))
+    return high + (more if exponential == "exp" else more * (1 / math.log(2)))
 
 
 def heaviside(x: Element, at_zero: Element) -> Element:

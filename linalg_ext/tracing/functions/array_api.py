@@ -7,6 +7,7 @@ of the standard that this lacks raises an AttributeError that says so.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import sys
@@ -141,15 +142,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Traced:
     return xp.clip(as_traced(x), min, max)
 
 
-def _frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
-    return asarray(np.fft.fftfreq(n, d), dtype=dtype, device=device)
+def _frequencies(
+    function: Any, n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None
+) -> Traced:
+    return asarray(function(n, d), dtype=dtype, device=device)
 
 
-def _half_frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
-    return asarray(np.fft.rfftfreq(n, d), dtype=dtype, device=device)
-
-
-fft.fftfreq, fft.rfftfreq = _frequencies, _half_frequencies
+fft.fftfreq = functools.partial(_frequencies, np.fft.fftfreq)
+fft.rfftfreq = functools.partial(_frequencies, np.fft.rfftfreq)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:

@@ -16,7 +16,7 @@ from linalg_ext.tracing.values.containers import Structure, flatten, leaves_of, 
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.elements import as_dtype
 from linalg_ext.tracing.values.emission import materialized, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, value_of
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, names_of, value_of
 from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.tracing.values.tensor_ops import empty
 from linalg_ext.tracing.values.trace import at_users_line, running, untraced
@@ -123,15 +123,14 @@ def recorded(
 
 
 def _declared(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
-    like = _specified(like)
-    leaves, structure = _flatten_kinds(like)
+    leaves, structure = flatten(_specified(like))
     if not leaves:
         raise ArgumentError(
             f"pure_callback with like={like!r}",
             where=caller_location(),
             expected="an array, a ShapeDtype, a pair of a shape and a dtype, or several of them",
         )
-    return leaves, structure
+    return list(map(_kind, leaves)), structure
 
 
 def _specified(like: Any) -> Any:
@@ -145,20 +144,16 @@ def _specified(like: Any) -> Any:
     return like
 
 
-def _flatten_kinds(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
+def _kind(like: Any) -> tuple[Shape, DType]:
     if hasattr(like, "shape") and hasattr(like, "dtype"):
-        return [(as_shape(tuple(like.shape)), as_dtype(like.dtype))], Structure(None)
-    leaves, structure = flatten(like)
-    if structure.kind is None:
-        if not isinstance(like, int | float | complex | np.generic):
-            raise ArgumentError(
-                f"pure_callback with like={like!r}",
-                where=caller_location(),
-                expected="an array, a ShapeDtype, or a pair of a shape and a dtype",
-            )
-        return [((), np.asarray(like).dtype)], structure
-    kinds = [_flatten_kinds(leaf)[0][0] for leaf in leaves]
-    return kinds, structure
+        return as_shape(tuple(like.shape)), as_dtype(like.dtype)
+    if not isinstance(like, int | float | complex):
+        raise ArgumentError(
+            f"pure_callback with like={like!r}",
+            where=caller_location(),
+            expected="an array, a ShapeDtype, or a pair of a shape and a dtype",
+        )
+    return (), np.asarray(like).dtype
 
 
 def _is_shape(value: Any) -> bool:
@@ -190,7 +185,6 @@ def _checked(
 def _check(
     name: str, where: SourceLocation | None, array: Any, shape: Sequence[Any], dtype: DType
 ) -> None:
-    """Raise where a result is not as it was declared."""
     result = np.asarray(array)
     if len(result.shape) != len(shape) or any(
         isinstance(size, int) and own != size for own, size in zip(result.shape, shape, strict=True)
@@ -247,7 +241,7 @@ def _kinds_of_results(
     name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
 ) -> tuple[list[tuple[Shape, DType]], Structure]:
     """Return the kinds of a function's results, by calls with numbers for open sizes."""
-    dims = sorted({n for shape, _ in kinds for s in shape if isinstance(s, Size) for n in s.names})
+    dims = sorted(names_of(*(size for shape, _ in kinds for size in shape)))
     tried = []
     for numbers in _TRIALS if dims else ((),):
         sizes = {dim: numbers[at % 4] + at // 4 for at, dim in enumerate(dims)}

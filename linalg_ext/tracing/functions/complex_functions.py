@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from linalg_ext.bindings import complex as complex_dialect
-from linalg_ext.tracing.functions.arithmetic import angle, hypotenuse
+from linalg_ext.tracing.functions.arithmetic import angle, hypotenuse, is_finite, is_infinite
 from linalg_ext.tracing.values.elements import Element, apply, element_type, imaginary, real, select
 
 Body = Callable[..., Element]
@@ -27,14 +27,6 @@ def created(x: Element, y: Element) -> Element:
 
 def _parts(z: Element) -> tuple[Element, Element]:
     return real(z), imaginary(z)
-
-
-def _is_infinite(x: Element) -> Element:
-    return apply("abs", x).equals(math.inf)
-
-
-def _is_finite(x: Element) -> Element:
-    return apply("abs", x) < math.inf
 
 
 def _like(magnitude: Element, sign: Element) -> Element:
@@ -59,7 +51,6 @@ def _scaled(x: Element, *factors: Element, by: float = 1) -> list[Element]:
 
 
 def _large(x: Element) -> float:
-    """Return a number whose exponential is nearly infinite."""
     return math.log(float(np.finfo(x.dtype).max)) - 1
 
 
@@ -72,13 +63,13 @@ def exp(z: Element) -> Element:
     size = select(x < 0, x.like(0), x.like(math.inf))
     at_infinity = [_like(size, cos), select(y.equals(0), y, _like(size, sin))]
     # At an infinite part of the one, and no number of the other.
-    is_lost = ~_is_finite(y)
+    is_lost = ~is_finite(y)
     at_infinity[0] = select(is_lost, size, at_infinity[0])
     lost = select(x < 0, _like(size, y), y.like(math.nan))
     at_infinity[1] = select(is_lost, lost, at_infinity[1])
-    is_infinite = _is_infinite(x)
-    a = select(is_infinite, at_infinity[0], a)
-    b = select(is_infinite, at_infinity[1], select(y.equals(0), y, b))
+    is_endless = is_infinite(x)
+    a = select(is_endless, at_infinity[0], a)
+    b = select(is_endless, at_infinity[1], select(y.equals(0), y, b))
     return created(a, b)
 
 
@@ -148,7 +139,7 @@ def sin(z: Element) -> Element:
     """Return the sine: the hyperbolic one, turned."""
     x, y = _parts(z)
     a, b = _hyperbolic(-y, x, is_sine=True)
-    is_lost = ~_is_finite(x) & _is_infinite(y)
+    is_lost = ~is_finite(x) & is_infinite(y)
     return created(b, select(is_lost, x.like(math.inf), -a))
 
 
@@ -175,13 +166,13 @@ def _hyperbolic(x: Element, y: Element, *, is_sine: bool) -> tuple[Element, Elem
     at_infinity = [_like(infinite, cos), select(is_zero, y, _like(infinite, sin))]
     signed = 0 if is_sine else 1
     at_infinity[signed] = at_infinity[signed] * _like(x.like(1), x)
-    is_lost = ~_is_finite(y)
+    is_lost = ~is_finite(y)
     at_infinity = [
         select(is_lost, infinite, at_infinity[0]),
         select(is_lost, x.like(math.nan), at_infinity[1]),
     ]
-    is_infinite = size.equals(math.inf)
-    a, b = (select(is_infinite, *pair) for pair in zip(at_infinity, (a, b), strict=True))
+    is_endless = size.equals(math.inf)
+    a, b = (select(is_endless, *pair) for pair in zip(at_infinity, (a, b), strict=True))
     # A part that is zero for any angle, or for any size, stays so.
     nan = x.like(math.nan)
     if is_sine:
@@ -189,7 +180,7 @@ def _hyperbolic(x: Element, y: Element, *, is_sine: bool) -> tuple[Element, Elem
     else:
         b = select(x.equals(0), select(is_lost, x.like(0), x * sin), b)
     b = select(is_zero & x.is_nan(), y, b)
-    a = select(is_lost & ~is_infinite & (~x.equals(0) if is_sine else ~is_zero), nan, a)
+    a = select(is_lost & ~is_endless & (~x.equals(0) if is_sine else ~is_zero), nan, a)
     return a, b
 
 
@@ -216,11 +207,11 @@ def _hyperbolic_tangent(x: Element, y: Element) -> tuple[Element, Element]:
     a, b = sinh_x * cosh_x / below, sin * cos / below
     small = sin * cos * apply("exp", size * -2) * 4
     a, b = select(is_large, signed, a), select(is_large, small, b)
-    is_lost = ~_is_finite(y)
+    is_lost = ~is_finite(y)
     at_infinity = _like(x.like(0), select(is_lost | (apply("abs", y) <= 1), y, sin * cos))
-    is_infinite = size.equals(math.inf)
-    b = select(is_infinite, at_infinity, b)
-    is_lost = is_lost & ~is_infinite
+    is_endless = size.equals(math.inf)
+    b = select(is_endless, at_infinity, b)
+    is_lost = is_lost & ~is_endless
     nan = x.like(math.nan)
     a = select(is_lost, select(x.equals(0), x, nan), a)
     b = select(is_lost, nan, b)
@@ -277,7 +268,7 @@ def power(z: Element, w: Element) -> Element:
 def _product(a: Element, b: Element, c: Element, d: Element) -> tuple[Element, Element]:
     """Return the parts of (a + bi)(c + di); where both were NaN, those of an infinite number."""
     x, y = a * c - b * d, a * d + b * c
-    is_left, is_right = (_is_infinite(p) | _is_infinite(q) for p, q in ((a, b), (c, d)))
+    is_left, is_right = (is_infinite(p) | is_infinite(q) for p, q in ((a, b), (c, d)))
     a, b = (_direction(part, is_left) for part in (a, b))
     c, d = (_direction(part, is_right) for part in (c, d))
     infinite = x.like(math.inf)
@@ -286,11 +277,11 @@ def _product(a: Element, b: Element, c: Element, d: Element) -> tuple[Element, E
     return x, select(is_lost, infinite * (a * d + b * c), y)
 
 
-def _direction(part: Element, is_infinite: Element) -> Element:
+def _direction(part: Element, is_endless: Element) -> Element:
     """Return a part of an infinite number as 1 or 0; no number as 0."""
     zero = _like(part.like(0), part)
-    unit = select(_is_infinite(part), _like(part.like(1), part), zero)
-    return select(is_infinite, unit, select(part.is_nan(), zero, part))
+    unit = select(is_infinite(part), _like(part.like(1), part), zero)
+    return select(is_endless, unit, select(part.is_nan(), zero, part))
 
 
 def _integer_power(z: Element, count: Element, is_positive: Element) -> Element:
@@ -337,7 +328,7 @@ def sign(z: Element) -> Element:
     x, y = _parts(z)
     size = hypotenuse(x, y)
     zero = x.like(0)
-    is_right, is_up = _is_infinite(x), _is_infinite(y)
+    is_right, is_up = is_infinite(x), is_infinite(y)
     below = select(size.equals(0), size.like(1), size)
     a, b = select(size.equals(0), zero, x / below), select(size.equals(0), zero, y / below)
     nan = x.like(math.nan)
@@ -348,25 +339,11 @@ def sign(z: Element) -> Element:
 
 
 FUNCTIONS: Mapping[str, Body] = {
-    "cos": cos,
-    "cosh": cosh,
-    "divide": divide,
-    "exp": exp,
-    "exp2": exp2,
-    "expm1": expm1,
-    "log": log,
-    "log10": _times(log, 1 / math.log(10)),
-    "log1p": log1p,
-    "log2": _times(log, 1 / math.log(2)),
+    **{f.__name__: f for f in (exp, exp2, expm1, log, log1p, power, sqrt)},
+    **{f.__name__: f for f in (cos, cosh, sin, sinh, tan, tanh, divide, reciprocal, sign)},
     "float_power": power,
-    "power": power,
+    "log10": _times(log, 1 / math.log(10)),
+    "log2": _times(log, 1 / math.log(2)),
     "rint": lambda z: created(*(apply("roundeven", part) for part in _parts(z))),
-    "reciprocal": reciprocal,
-    "sign": sign,
-    "sin": sin,
-    "sinh": sinh,
-    "sqrt": sqrt,
-    "tan": tan,
-    "tanh": tanh,
 }
 """By the names of NumPy's ufuncs."""

@@ -12,6 +12,7 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, Shap
 from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.indexing import by_mode
 from linalg_ext.tracing.functions.shaping import (
+    along,
     as_shape,
     at_least,
     expand_dims,
@@ -32,7 +33,7 @@ from linalg_ext.tracing.values.conversion import (
 )
 from linalg_ext.tracing.values.elements import BOOL, as_dtype, select
 from linalg_ext.tracing.values.emission import broadcast_shapes, demand, full, pointwise, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, same
+from linalg_ext.tracing.values.sizes import AnySize, product_of, same
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
@@ -119,22 +120,22 @@ def stack(
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
-    values = [at_least(1)(value) for value in tup]
+    values = [at_least(1, value) for value in tup]
     axis = 0 if values[0].ndim == 1 else 1
     return concatenate(values, axis, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
-    return concatenate([at_least(2)(value) for value in tup], 0, dtype=dtype, casting=casting)
+    return concatenate([at_least(2, value) for value in tup], 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Traced:
-    return concatenate([at_least(3)(value) for value in tup], 2)
+    return concatenate([at_least(3, value) for value in tup], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Traced:
     values = [as_traced(value) for value in tup]
-    return concatenate([v if v.ndim > 1 else expand_dims(at_least(1)(v), 1) for v in values], 1)
+    return concatenate([v if v.ndim > 1 else expand_dims(at_least(1, v), 1) for v in values], 1)
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Traced:
@@ -298,10 +299,7 @@ def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Traced, ...]:
     count = len(xi)
-    values = []
-    for place, places in enumerate(xi):
-        axes = [axis for axis in range(count) if axis != place]
-        values.append(expand_dims(ravel(places), tuple(axes)))
+    values = [along(ravel(places), axis, count) for axis, places in enumerate(xi)]
     if indexing == "xy" and count > 1:
         values = [swapaxes(value, 0, 1) for value in values]
     if sparse:
@@ -393,7 +391,7 @@ def resize(a: Any, new_shape: Any) -> Traced:
         raise ArgumentError(f"resize to {new_shape}", expected="no negative size")
     if same(count, 0):
         return full(sizes, 0, value.dtype)
-    total = math.prod(cast(Any, sizes))
+    total = product_of(sizes)
     places: Any = np.arange(total) if isinstance(total, int) else arange(total)
     return reshape(value[places % count], sizes)
 
@@ -441,12 +439,7 @@ def ix_(*args: Any) -> tuple[Traced, ...]:
             "numpy.ix_ of a traced mask",
             "the shape of the result depends on the values: give places",
         )
-    return tuple(
-        xp.expand_dims(
-            xp.ravel(as_traced(indices)), tuple(axis for axis in range(count) if axis != place)
-        )
-        for place, indices in enumerate(args)
-    )
+    return tuple(along(ravel(indices), axis, count) for axis, indices in enumerate(args))
 
 
 def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple[Traced, ...]:
@@ -476,17 +469,11 @@ def diagflat(v: Any, k: int = 0) -> Traced:
     return xp.diag(xp.ravel(as_traced(v)), k)
 
 
-def shifted(sign: int) -> Any:
+def shifted(sign: int, x: Any, axes: Any = None) -> Traced:
     """`numpy.fft.fftshift` and its inverse."""
-
-    def shift(x: Any, axes: Any = None) -> Traced:
-        value = as_traced(x)
-        chosen = range(value.ndim) if axes is None else np.atleast_1d(axes).tolist()
-        if not value.ndim:
-            raise ShapeError("fftshift of an array of rank 0")
-        for axis in chosen:
-            size = value.shape[axis].__index__()
-            value = xp.roll(value, size // 2 if sign > 0 else -(size // 2), axis)
-        return value
-
-    return shift
+    value = as_traced(x)
+    if not value.ndim:
+        raise ShapeError("fftshift of an array of rank 0")
+    for axis in range(value.ndim) if axes is None else np.atleast_1d(axes).tolist():
+        value = xp.roll(value, sign * (value.shape[axis].__index__() // 2), axis)
+    return value

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import arith, ir, scf, tensor
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.bindings import ir, scf, tensor
+from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.slicing import index_of
 from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
-from linalg_ext.tracing.values.conversion import as_traced, cast_to, is_weak
-from linalg_ext.tracing.values.elements import INT64, element_type
+from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, is_weak, of_element
+from linalg_ext.tracing.values.elements import of_index
 from linalg_ext.tracing.values.emission import (
     branch,
     counted,
@@ -29,6 +29,7 @@ from linalg_ext.tracing.values.emission import (
     while_holds,
 )
 from linalg_ext.tracing.values.sizes import Shape, Size, same
+from linalg_ext.tracing.values.tensor_ops import as_type
 from linalg_ext.tracing.values.trace import at_users_line, running
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -41,6 +42,7 @@ _WRITTEN = (
 )
 
 
+@located
 def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     """Run a loop in the kernel, which carries a state.
 
@@ -63,11 +65,10 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     """
     leaves, structure = flatten(state)
     if not leaves:
-        raise ArgumentError("loop with an empty state", where=caller_location())
+        raise ArgumentError("loop with an empty state")
     if running() is None:
         return _plain_loop(control, body, state)
-    names = _Checker("loop", structure)
-    values = names.values(leaves)
+    values = arrays_of(*leaves)
     kinds = [(value.shape, value.dtype) for value in values]
 
     def entered(carried: Sequence[ir.Value]) -> Any:
@@ -78,7 +79,7 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
         return unflatten(structure, inside)
 
     def left(returned: Any) -> list[ir.Value]:
-        return names.returned(returned, kinds)
+        return _returned("loop", structure, returned, kinds)
 
     entries: list[tuple[Traced, Any]] = []
     initial = [_own(value) for value in values]
@@ -93,7 +94,7 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
             count = _count(control)
 
             def round_(at: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-                return left(body(_number(at), entered(carried)))
+                return left(body(of_element(of_index(at)), entered(carried)))
 
             results = counted(count, initial, round_)
     for inside, outside in entries:
@@ -112,6 +113,7 @@ def _plain_loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     return state
 
 
+@located
 def cond(
     condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any
 ) -> Any:
@@ -139,23 +141,21 @@ def cond(
         # The types of the results are known once a branch is recorded; this record is thrown away.
         kinds, structure = _kinds_of(then, operands)
         other_kinds, other = _kinds_of(otherwise, operands)
-        names = _Checker("cond", structure)
         if other != structure or len(kinds) != len(other_kinds):
             raise ArgumentError(
                 f"cond: one branch gives {structure}, the other {other}",
-                where=caller_location(),
                 expected="the same from both",
             )
         common = [
             (shape, np.result_type(dtype, second))
             for (shape, dtype), (_, second) in zip(kinds, other_kinds, strict=True)
         ]
-        types = [_type(kind) for kind in common]
+        types = [tensor_type(*kind) for kind in common]
         results = branch(
             chosen,
             types,
-            lambda: names.returned(then(*operands), common),
-            lambda: names.returned(otherwise(*operands), common),
+            lambda: _returned("cond", structure, then(*operands), common),
+            lambda: _returned("cond", structure, otherwise(*operands), common),
         )
     return unflatten(structure, _traced(results, common))
 
@@ -173,70 +173,47 @@ def _kinds_of(function: Callable[..., Any], operands: Any) -> tuple[list[_Kind],
     return kinds, structure
 
 
-class _Checker:
-    """A check of the values that enter and leave a loop or a branch against the expected ones."""
+def _returned(
+    name: str, structure: Structure, value: Any, kinds: Sequence[_Kind]
+) -> list[ir.Value]:
+    """Return the tensors of the result of a body.
 
-    def __init__(self, name: str, structure: Structure) -> None:
-        self.name = name
-        self.structure = structure
-
-    def values(self, leaves: Sequence[Any]) -> list[Traced]:
-        """Traced values of their own dtype: a Python number is of NumPy's for it."""
-        return [cast_to(value, as_traced(value).dtype) for value in leaves]
-
-    def returned(self, value: Any, kinds: Sequence[_Kind]) -> list[ir.Value]:
-        """Return the tensors of a function's result.
-
-        Raises:
-            ArgumentError: it is other than expected.
-        """
-        leaves, structure = flatten(value)
-        if structure != self.structure:
+    Raises:
+        ArgumentError: it is other than expected.
+    """
+    leaves, own = flatten(value)
+    if own != structure:
+        raise ArgumentError(
+            f"{name}: the function gives {own}",
+            expected=f"{structure}, as the state is" if name == "loop" else None,
+        )
+    trace = current_trace()
+    tensors = []
+    for leaf, (shape, dtype) in zip(leaves, kinds, strict=True):
+        traced = as_traced(leaf)
+        if traced.dtype != dtype and not is_weak(leaf) and name == "loop":
             raise ArgumentError(
-                f"{self.name}: the function gives {structure}",
-                where=caller_location(),
-                expected=f"{self.structure}, as the state is" if self.name == "loop" else None,
+                f"loop: the function gives {traced.dtype} for a state of {dtype}",
+                hint=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
             )
-        trace = current_trace()
-        tensors = []
-        for leaf, (shape, dtype) in zip(leaves, kinds, strict=True):
-            traced = as_traced(leaf)
-            if traced.dtype != dtype and not is_weak(leaf) and self.name == "loop":
-                raise ArgumentError(
-                    f"loop: the function gives {traced.dtype} for a state of {dtype}",
-                    where=caller_location(),
-                    hint=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
-                )
-            traced = cast_to(traced, dtype)
-            call = f"{self.name} of a state of shape {shape_text(shape)}"
-            fits = traced.ndim == len(shape) and all(
-                trace.agree(x, y, call) for x, y in zip(traced.shape, shape, strict=True)
+        traced = cast_to(traced, dtype)
+        call = f"{name} of a state of shape {shape_text(shape)}"
+        fits = traced.ndim == len(shape) and all(
+            trace.agree(x, y, call) for x, y in zip(traced.shape, shape, strict=True)
+        )
+        if not fits:
+            reason = "which the state had before" if name == "loop" else "as the other branch gives"
+            raise ShapeError(
+                f"{name}: the function gives shape {shape_text(traced.shape)}",
+                expected=f"{shape_text(shape)}, {reason}",
             )
-            if not fits:
-                raise ShapeError(
-                    f"{self.name}: the function gives shape {shape_text(traced.shape)}",
-                    where=caller_location(),
-                    expected=f"{shape_text(shape)}, which the state had before"
-                    if self.name == "loop"
-                    else f"{shape_text(shape)}, as the other branch gives",
-                )
-            tensors.append(_own(traced))
-        return tensors
+        tensors.append(_own(traced))
+    return tensors
 
 
 def _own(value: Traced) -> ir.Value:
     """Return the value as a tensor of the type that its shape and dtype say."""
-    tensor_value = value.value
-    target = _type((value.shape, value.dtype))
-    if tensor_value.type != target:
-        result: ir.Value = tensor.CastOp(target, tensor_value).result
-        return result
-    return tensor_value
-
-
-def _type(kind: _Kind) -> ir.Type:
-    result: ir.Type = tensor_type(*kind)
-    return result
+    return as_type(value.value, tensor_type(value.shape, value.dtype))
 
 
 def _traced(values: Sequence[ir.Value], kinds: Sequence[_Kind]) -> list[Traced]:
@@ -248,7 +225,6 @@ def _truth(name: str, value: Any) -> ir.Value:
     if any(same(size, 1) is not True for size in traced.shape):
         raise ShapeError(
             f"{name}: the condition has shape {shape_text(traced.shape)}",
-            where=caller_location(),
             expected="one boolean, of rank 0",
             hint="say which: np.all(condition), np.any(condition)",
         )
@@ -267,9 +243,3 @@ def _count(control: Any) -> ir.Value:
             "give an integer, a traced integer of rank 0, or a function of the state",
         )
     return index_of(control)
-
-
-def _number(at: ir.Value) -> Traced:
-    number = arith.IndexCastOp(element_type(INT64), at).result
-    kind = ir.RankedTensorType.get([], number.type)
-    return Traced(tensor.FromElementsOp(kind, [number]).result, INT64, ())

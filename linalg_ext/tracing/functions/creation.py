@@ -6,6 +6,8 @@ open sizes too, as of `lx.Dim`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -122,35 +124,27 @@ def linspace(
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
-    result_dtype = as_dtype(float if dtype is None else dtype)
-    shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
-    return structured(
-        lambda: (position(1) - position(0)).equals(k).to(result_dtype), [], shape, result_dtype
-    )
+    return _by_diagonal(lambda distance: distance.equals(k), n_rows, n_cols, dtype)
 
 
 def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Traced:
+    return _by_diagonal(lambda distance: distance <= k, n_rows, n_cols, dtype)
+
+
+def _by_diagonal(
+    holds: Callable[[Element], Element], n_rows: Any, n_cols: Any, dtype: Any
+) -> Traced:
     result_dtype = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(
-        lambda: (position(1) - position(0)).__le__(k).to(result_dtype), [], shape, result_dtype
+        lambda: holds(position(1) - position(0)).to(result_dtype), [], shape, result_dtype
     )
 
 
-def tril(m: Any, k: int = 0) -> Traced:
-    return _side(m, k, lower=True)
-
-
-def triu(m: Any, k: int = 0) -> Traced:
-    return _side(m, k, lower=False)
-
-
-def _side(m: Any, k: int, *, lower: bool) -> Traced:
+def _side(name: str, m: Any, k: int = 0) -> Traced:
     value = as_traced(m)
     if not value.ndim:
-        raise ShapeError(
-            f"{'tril' if lower else 'triu'} of an array of rank 0", expected="rank 1 or more"
-        )
+        raise ShapeError(f"{name} of an array of rank 0", expected="rank 1 or more")
     row, column = value.ndim - 2, value.ndim - 1
     if value.ndim == 1:
         value = xp.broadcast_to(value, (value.shape[0], value.shape[0]))
@@ -158,10 +152,13 @@ def _side(m: Any, k: int, *, lower: bool) -> Traced:
 
     def body(x: Element) -> Element:
         distance = position(column) - position(row)
-        is_kept = distance <= k if lower else distance >= k
+        is_kept = distance <= k if name == "tril" else distance >= k
         return select(is_kept, x, x.like(0))
 
     return structured(body, [value], value.shape, value.dtype)
+
+
+tril, triu = partial(_side, "tril"), partial(_side, "triu")
 
 
 def diag(v: Any, k: int = 0) -> Traced:
@@ -268,11 +265,7 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
     return Traced(value.tensor, value.dtype, value.shape, value.axes)
 
 
-def parts(name: str, body: Any) -> Any:
+def part(name: str, body: Any, val: Any) -> Traced:
     """`numpy.real` and `numpy.imag`."""
-
-    def take(val: Any) -> Traced:
-        value = as_traced(val)
-        return pointwise(name, body, [value], part_dtype(value.dtype))
-
-    return take
+    value = as_traced(val)
+    return pointwise(name, body, [value], part_dtype(value.dtype))

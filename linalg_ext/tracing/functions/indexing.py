@@ -26,7 +26,7 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.tracing.functions.creation import arange
-from linalg_ext.tracing.functions.shaping import as_shape, flip, ravel, reshape, with_axes_of_one
+from linalg_ext.tracing.functions.shaping import along, as_shape, flip, ravel, with_axes_of_one
 from linalg_ext.tracing.functions.slicing import Part, extracted, part_of
 from linalg_ext.tracing.values.axes import normal_axis
 from linalg_ext.tracing.values.conversion import as_traced, cast_to, holds_traced
@@ -240,13 +240,9 @@ def places_in(index: Any, size: Any, axis: int) -> Traced | Number:
         return select(x < 0, x + n, x)
 
     wrapped_places = pointwise("index", wrap, [traced, limit], INT64)
-    check_bounds(wrapped_places, limit)
+    is_inside = (wrapped_places >= 0) & (wrapped_places < limit)
+    demand(xp.all(is_inside), "an index is out of bounds")
     return wrapped_places
-
-
-def check_bounds(places: Traced, limit: Traced) -> None:
-    """Have the run check that places are from 0 to a limit."""
-    demand(xp.all((places >= 0) & (places < limit)), "an index is out of bounds")
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Traced:
@@ -290,16 +286,11 @@ def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, 
     if places_along.dtype.kind not in "iu":
         raise DTypeError(f"{name} at places of {places_along.dtype}", expected="integers")
     places = cast_to(places_along, np.int64)
-    along = normal_axis(axis, value.ndim, name)
-    index: list[Any] = []
-    for number, size in enumerate(value.shape):
-        if number == along:
-            index.append(places)
-            continue
-        extents: list[Any] = [1] * value.ndim
-        extents[number] = size
-        index.append(reshape(arange(size), tuple(extents)))
-    return tuple(index)
+    chosen = normal_axis(axis, value.ndim, name)
+    return tuple(
+        places if number == chosen else along(arange(size), number, value.ndim)
+        for number, size in enumerate(value.shape)
+    )
 
 
 def sliding_window_view(

@@ -48,11 +48,8 @@ def contracted(
     """Record one op that sums products of values.
 
     Args:
-        values: the factors.
         labels: for each the labels of its axes; `BROADCAST` for one of size 1 that others stretch.
-        output: the labels of the result.
         dtype: the dtype of the computation and of the result.
-        kind: the semiring.
     """
     trace = current_trace()
     sizes: dict[str, AnySize] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -102,15 +102,11 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "amax": reductions.max_,
     "amin": reductions.min_,
     "around": creation.round_,
-    "real": creation.parts("real", own.real_part),
-    "imag": creation.parts("imag", own.imaginary_part),
-    "atleast_1d": shaping.at_least(1),
-    "atleast_2d": shaping.at_least(2),
-    "atleast_3d": shaping.at_least(3),
+    "real": partial(creation.part, "real", own.real_part),
+    "imag": partial(creation.part, "imag", own.imaginary_part),
+    **{f"atleast_{rank}d": partial(shaping.at_least, rank) for rank in (1, 2, 3)},
     "fliplr": lambda m: shaping.flip(m, 1),
     "flipud": lambda m: shaping.flip(m, 0),
-    "nansum": reductions.nan_free("sum", 0),
-    "nanprod": reductions.nan_free("prod", 1),
     "astype": lambda x, dtype, /, *, copy=True, device=None: cast_to(x, dtype),
     "fix": lambda x: xp.trunc(as_traced(x)),
     "isposinf": lambda x: _real("isposinf", x) == np.inf,
@@ -140,8 +136,8 @@ _LINALG: Mapping[str, Callable[..., Any]] = {
 }
 
 _FFT: Mapping[str, Callable[..., Any]] = {
-    "fftshift": concatenation.shifted(1),
-    "ifftshift": concatenation.shifted(-1),
+    "fftshift": partial(concatenation.shifted, 1),
+    "ifftshift": partial(concatenation.shifted, -1),
 }
 
 _CALLED_OF_LINALG = (
@@ -169,7 +165,6 @@ CALLED_BACK: Mapping[Any, str] = {
 def _owned(
     module: Any, recorders: Mapping[str, Callable[..., Any]]
 ) -> dict[Any, Callable[..., Any]]:
-    """Return the recording functions of a module, by those that this version of NumPy has."""
     return {getattr(module, name): f for name, f in recorders.items() if hasattr(module, name)}
 
 

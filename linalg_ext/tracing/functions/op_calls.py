@@ -11,13 +11,9 @@ from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.calls import per_output, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.shapes import demands
-from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, ShapeError, located
 from linalg_ext.executable.arguments import is_python_number
-from linalg_ext.notations.operand_keywords import (
-    OperandMaps,
-    mapped_shapes,
-    take_operand_maps,
-)
+from linalg_ext.notations.operand_keywords import OperandMaps, mapped_shapes, take_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.compute_type import as_compute_type
@@ -33,23 +29,19 @@ from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace
 
 
+@located
 def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Record a call of an op: its operands as on arrays, its result a traced value.
 
     Args:
-        op: the op.
         operands: traced values, arrays (which become constants), numbers for scalars.
         keywords: `init`, `dtype`, inputs and attributes by name.
 
     Raises:
         ArgumentError: as on arrays; `out=` has no meaning here.
     """
-    try:
-        with at_users_line():
-            return _record(op, operands, keywords)
-    except LinalgExtError as error:
-        error.where = error.where or caller_location()
-        raise
+    with at_users_line():
+        return _record(op, operands, keywords)
 
 
 def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -60,7 +52,6 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         if name in keywords:
             raise ArgumentError(
                 f"{definition.name}: {name}= inside a traced function",
-                where=caller_location(),
                 hint=f"give {name}= to the compiled function",
             )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
@@ -138,9 +129,7 @@ def _resolved(
                 holds = trace.at_least(left, right, operation)
             if not holds:
                 raise ShapeError(
-                    operation,
-                    where=caller_location(),
-                    expected="equal sizes" if sign == "==" else "larger sizes",
+                    operation, expected="equal sizes" if sign == "==" else "larger sizes"
                 )
     return definition, {name: tuple(map(as_size, shape)) for name, shape in shapes.items()}
 
@@ -150,8 +139,7 @@ def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir
         if value.ndim:
             raise ShapeError(
                 f"{definition.name}: {name} is a scalar, but a traced value of shape "
-                f"{value.shape} is given",
-                where=caller_location(),
+                f"{value.shape} is given"
             )
         return tensor.ExtractOp(cast_to(value, dtype).value, []).result
     return number_constant(value, element_type(dtype))

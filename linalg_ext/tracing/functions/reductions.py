@@ -20,7 +20,7 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, Shap
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.arithmetic import compare, extremum
 from linalg_ext.tracing.functions.complex_functions import created
-from linalg_ext.tracing.functions.shaping import ravel, with_axes_of_one
+from linalg_ext.tracing.functions.shaping import neighbours, ravel, with_axes_of_one
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import (
     arrays_of,
@@ -43,7 +43,7 @@ from linalg_ext.tracing.values.elements import (
     select,
 )
 from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, same
+from linalg_ext.tracing.values.sizes import Shape, product_of, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -76,17 +76,10 @@ def reduced(
     initial: Any = UNSET,
     where: Any = True,
 ) -> Traced:
-    """Record the reduction of a value by a function of scalar expressions, over axes.
+    """Record the reduction of a value over axes, with the parameters of NumPy's function `name`.
 
     Args:
-        name: NumPy's, for errors.
         function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
-        a: the operand.
-        axis: one axis, several, or None for all.
-        dtype: of the result.
-        keepdims: True where the axes stay, of size 1.
-        initial: the start value.
-        where: the mask of the elements that count.
     """
     traced = as_traced(a)
     axes = normal_axes(axis, traced.ndim, name)
@@ -114,7 +107,7 @@ def reduced(
 
 
 def _folded(function: str, before: Element, x: Element) -> Element:
-    return (extremum(function) if function in _EXTREMA else partial(apply, function))(before, x)
+    return (extremum if function in _EXTREMA else apply)(function, before, x)
 
 
 def _neutral(function: str, dtype: DType) -> Any:
@@ -150,25 +143,15 @@ def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     return function, traced
 
 
-def _extremum(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(
-        a: Any, axis: Any = None, keepdims: Any = False, initial: Any = UNSET, where: Any = True
-    ) -> Traced:
-        return reduced(name, function, a, axis, None, keepdims, initial, where)
-
-    return reduce
-
-
-def _logical(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
-        return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
-
-    return reduce
+def _logical(
+    name: str, function: str, a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Traced:
+    return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
 
 
 sum_, prod = partial(reduced, "sum", "add"), partial(reduced, "prod", "mul")
-max_, min_ = _extremum("max", "max_signed"), _extremum("min", "min_signed")
-any_, all_ = _logical("any", "or"), _logical("all", "and")
+max_, min_ = partial(reduced, "max", "max_signed"), partial(reduced, "min", "min_signed")
+any_, all_ = partial(_logical, "any", "or"), partial(_logical, "all", "and")
 
 
 def mean(
@@ -222,7 +205,9 @@ def _weights_along(factor: Traced, value: Traced, axis: Any) -> Traced:
     return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), kept_axes)
 
 
-def var(
+def _var(
+    name: str,
+    skips_nan: bool,
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -233,14 +218,24 @@ def var(
     mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Traced:
-    ddof = _lost_degrees("var or std", ddof, correction)
-    return _variance(a, axis, dtype, ddof, keepdims, where, mean)
+    if correction is not UNSET:
+        if ddof != 0:
+            raise ArgumentError(f"{name} with ddof= and correction=", expected="one of them")
+        ddof = correction
+    value = as_traced(a)
+    if not skips_nan or value.dtype.kind in "iub":
+        return _variance(value, axis, dtype, ddof, keepdims, where, mean)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    # NumPy keeps the squares in the dtype of the values, whatever that of the sums.
+    squared = accumulator_dtype(value.dtype)
+    numbers = _with(value, 0.0)
+    variance = _variance(numbers, axis, dtype, ddof, keepdims, counted, mean, squared)
+    # NumPy gives NaN for fewer values than degrees of freedom.
+    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
+    return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)
 
 
-def _lost_degrees(name: str, ddof: Any, correction: Any) -> Any:
-    if correction is not UNSET and ddof != 0:
-        raise ArgumentError(f"{name} with ddof= and correction=", expected="one of them")
-    return ddof if correction is UNSET else correction
+var, nanvar = partial(_var, "var or std", False), partial(_var, "nanvar", True)
 
 
 def _variance(
@@ -286,25 +281,17 @@ def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
     return xp.sqrt(var(a, *arguments, **keywords))
 
 
-def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
-    return _place("argmax", "max_signed", a, axis, keepdims, compare("gt"))
-
-
-def argmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
-    return _place("argmin", "min_signed", a, axis, keepdims, compare("lt"))
-
-
 def _place(
     name: str,
     function: str,
-    value: Any,
-    axis: Any,
-    keepdims: Any,
     is_better: Callable[[Element, Element], Element],
+    a: Any,
+    axis: Any = None,
+    *,
+    keepdims: Any = False,
 ) -> Traced:
-    whole = as_traced(value)
+    """Return the first place of the largest or smallest element, or of the first NaN."""
+    whole = as_traced(a)
     traced = xp.reshape(whole, -1) if axis is None else whole
     along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     refuse_empty(name, traced, (along,))
@@ -326,6 +313,10 @@ def _place(
     return place
 
 
+argmax = partial(_place, "argmax", "max_signed", partial(compare, "gt"))
+argmin = partial(_place, "argmin", "min_signed", partial(compare, "lt"))
+
+
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     return reduced("count_nonzero", "add", cast_to(a, bool), axis, np.int64, keepdims)
 
@@ -339,10 +330,8 @@ def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, np.int64, keepdims)
-    count: AnySize = 1
-    for reduced_axis in normal_axes(axis, traced.ndim, "mean"):
-        count = count * traced.shape[reduced_axis]
-    return count
+    axes = normal_axes(axis, traced.ndim, "mean")
+    return product_of(traced.shape[reduced_axis] for reduced_axis in axes)
 
 
 def refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
@@ -364,9 +353,9 @@ def _mean_dtype(dtype: DType) -> DType:
     return np.dtype(np.float64) if dtype.kind in "iub" else dtype
 
 
-def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
+def scanned(name: str, function: str, a: Any, axis: Any = None, dtype: Any = None) -> Traced:
     """Return a value accumulated along an axis by a function of scalar expressions."""
-    traced = ravel(value) if axis is None else as_traced(value)
+    traced = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     target = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
     carried, start = _carried(function, traced.dtype, target, is_row=place == traced.ndim - 1)
@@ -409,41 +398,28 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None) -> Trac
     return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
-    return scanned("cumsum", "add", a, axis, dtype)
+cumsum, cumprod = partial(scanned, "cumsum", "add"), partial(scanned, "cumprod", "mul")
 
 
-def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
-    return scanned("cumprod", "mul", a, axis, dtype)
+def _cumulative(name: str, function: str, start: int) -> Callable[..., Traced]:
+    def accumulate(
+        x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    ) -> Traced:
+        rank = as_traced(x).ndim
+        if axis is None and rank > 1:
+            raise ArgumentError(f"{name} of an array of rank {rank}", hint="give axis=")
+        along = 0 if axis is None else axis
+        value = scanned(name, function, x, along, dtype)
+        if not include_initial:
+            return value
+        widths = [(int(n == along % rank), 0) for n in range(rank)]
+        return xp.pad(value, widths, constant_values=start)
+
+    return accumulate
 
 
-def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Traced:
-    place = _axis_of_row("cumulative_sum", x, axis)
-    return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
-
-
-def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Traced:
-    place = _axis_of_row("cumulative_prod", x, axis)
-    return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
-
-
-def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
-    """Return the axis that is meant, which goes without saying for a row alone."""
-    if axis is None and as_traced(x).ndim > 1:
-        raise ArgumentError(f"{name} of an array of rank {as_traced(x).ndim}", hint="give axis=")
-    return 0 if axis is None else axis
-
-
-def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Traced:
-    if not is_wanted:
-        return value
-    place = normal_axis(axis, value.ndim, "cumulative")
-    widths = [(int(n == place), 0) for n in range(value.ndim)]
-    return xp.pad(value, widths, constant_values=number)
+cumulative_sum = _cumulative("cumulative_sum", "add", 0)
+cumulative_prod = _cumulative("cumulative_prod", "mul", 1)
 
 
 def _side(value: Any, shape: Shape) -> list[Traced]:
@@ -461,9 +437,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     first, last = (_side(x, side_shape) if n else [] for x in (prepend, append))
     if first or last:
         value = xp.concatenate([*first, value, *last], place)
-    before = (slice(None),) * place
     for _ in range(n):
-        later, earlier = value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
+        later, earlier = neighbours(value, place)
         value = later != earlier if value.dtype == np.bool_ else later - earlier
     return value
 
@@ -476,99 +451,52 @@ def _with(a: Any, number: float) -> Traced:
     return xp.where(xp.isnan(value), value.dtype.type(number), value)
 
 
-def nan_free(name: str, number: float) -> Callable[..., Any]:
+def _nan_free(name: str, number: float, a: Any, *arguments: Any, **keywords: Any) -> Any:
     """`numpy.nansum` and its like: with a number in the place of NaN."""
-
-    def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
-        return getattr(np, name)(_with(a, number), *arguments, **keywords)
-
-    return reduce
+    return getattr(np, name)(_with(a, number), *arguments, **keywords)
 
 
-def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
-    """Refuse a result of integers, where values are such that NaN may be among them."""
-    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
-        refuse(f"numpy.{name} of {value.dtype} with dtype={dtype}", "give a dtype of floats")
+nansum, nanprod = partial(_nan_free, "sum", 0), partial(_nan_free, "prod", 1)
+nancumsum, nancumprod = partial(_nan_free, "cumsum", 0), partial(_nan_free, "cumprod", 1)
+# 0 where all are NaN.
+nanargmax = partial(_nan_free, "argmax", -np.inf)
+nanargmin = partial(_nan_free, "argmin", np.inf)
 
 
-def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
-    def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
-        function = getattr(np, name)
-        value = as_traced(a)
-        number_alone = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
-        if value.dtype.kind in "iub" or keywords:
-            return number_alone
-        # NaN is left where there is nothing else: of complex numbers the first.
-        is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
-        lost: Any = value.dtype.type(np.nan)
-        if value.dtype.kind == "c":
-            lost = function(value, axis=axis, keepdims=keepdims)
-        return xp.where(is_nan, lost, number_alone)
+def _nan_extremum(
+    name: str, number: float, a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any
+) -> Any:
+    function = getattr(np, name)
+    value = as_traced(a)
+    number_alone = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
+    if value.dtype.kind in "iub" or keywords:
+        return number_alone
+    # NaN is left where there is nothing else: of complex numbers the first.
+    is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
+    lost: Any = value.dtype.type(np.nan)
+    if value.dtype.kind == "c":
+        lost = function(value, axis=axis, keepdims=keepdims)
+    return xp.where(is_nan, lost, number_alone)
 
-    return reduce
 
-
-nanmax, nanmin = _nan_extremum("max", -np.inf), _nan_extremum("min", np.inf)
+nanmax, nanmin = partial(_nan_extremum, "max", -np.inf), partial(_nan_extremum, "min", np.inf)
 
 
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     value = as_traced(a)
-    _refuse_dtype("nanmean", value, dtype)
+    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
+        refuse(f"numpy.nanmean of {value.dtype} with dtype={dtype}", "give a dtype of floats")
     counted = xp.logical_and(~xp.isnan(value), where)
     return mean(value, axis, dtype, keepdims, where=counted)
-
-
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = UNSET,
-    correction: Any = UNSET,
-) -> Any:
-    ddof = _lost_degrees("nanvar", ddof, correction)
-    value = as_traced(a)
-    if value.dtype.kind in "iub":
-        return _variance(value, axis, dtype, ddof, keepdims, where, mean)
-    counted = xp.logical_and(~xp.isnan(value), where)
-    # NumPy keeps the squares in the dtype of the values, whatever that of the sums.
-    squared = accumulator_dtype(value.dtype)
-    numbers = _with(value, 0.0)
-    variance = _variance(numbers, axis, dtype, ddof, keepdims, counted, mean, squared)
-    # NumPy gives NaN for fewer values than degrees of freedom.
-    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
-    return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)
 
 
 def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
     return xp.sqrt(nanvar(a, *arguments, **keywords))
 
 
-def nanargmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """`numpy.nanargmax`; 0 where all are NaN."""
-    return argmax(_with(a, -np.inf), axis, keepdims=keepdims)
-
-
-def nanargmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """`numpy.nanargmin`; 0 where all are NaN."""
-    return argmin(_with(a, np.inf), axis, keepdims=keepdims)
-
-
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumsum(_with(a, 0.0), axis, dtype)
-
-
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumprod(_with(a, 1.0), axis, dtype)
-
-
 def _fitting(number: Any, dtype: DType) -> Traced:
-    """Return the number that stands in the place of another one, in its dtype."""
     value = as_traced(number)
     if not np.can_cast(value.dtype, dtype, "same_kind"):
         raise DTypeError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.errors import ShapeError
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.complex_functions import created
 from linalg_ext.tracing.values.elements import BOOL, as_dtype, part_dtype
@@ -31,14 +31,12 @@ def reinterpreted(value: Traced, dtype: Any) -> Traced:
         if new.itemsize != value.itemsize:
             raise ShapeError(
                 f"a scalar of {value.dtype} has no view of {new}, which has another width",
-                where=caller_location(),
                 hint="x[None].view(dtype)",
             )
         return reinterpreted(value[None], new)[0]
     if value.shape[-1] * value.itemsize % new.itemsize:
         raise ShapeError(
             f"{value!r} has no view of {new}",
-            where=caller_location(),
             expected=f"a last axis of a multiple of {new.itemsize} bytes",
         )
     if value.dtype == BOOL:

@@ -15,9 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.values.containers import Structure, as_key, flatten, mapped, unflatten
-from linalg_ext.tracing.values.sizes import Shape
 from linalg_ext.tracing.values.trace import Trace, running, users_location
 from linalg_ext.tracing.values.traced import Traced
 
@@ -36,8 +34,6 @@ def record_once(
 
     Args:
         called: the function that `record` records; it runs no code of the user's.
-        record: records a call.
-        values, options: of the call.
     """
     trace = running()
     operands: list[Traced] = []
@@ -98,28 +94,16 @@ class _Op:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A result: an operand itself, or a value made of the tensor of a number."""
+    """A result: an operand itself, or a value like another, made of the tensor of a number."""
 
     operand: int | None
     tensor: int
-    dtype: DType
-    shape: Shape
-    axes: tuple[int | None, ...]
-    weak: type | None
-    is_array: bool
-    is_in_rows: bool
+    like: Traced
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A call that was recorded apart.
-
-    Attributes:
-        module: holds the ops.
-        ops: in their order.
-        results: the leaves of the call's result.
-        structure: the containers that they were in.
-    """
+    """A call that was recorded apart: its ops in a module, and its results in their containers."""
 
     module: ir.Module
     ops: Sequence[_Op]
@@ -152,9 +136,7 @@ def _locate(op: ir.Operation, location: ir.Location) -> ir.WalkResult:
 def _result_of(result: _Result, values: Sequence[Any], operands: Sequence[Traced]) -> Traced:
     if result.operand is not None:
         return operands[result.operand]
-    value = Traced(values[result.tensor], result.dtype, result.shape, result.axes, weak=result.weak)
-    value.is_array, value.is_in_rows = result.is_array, result.is_in_rows
-    return value
+    return _stand_in(values[result.tensor], result.like)
 
 
 _UNLIKE: Any = object()
@@ -207,10 +189,10 @@ def _first(tensor: ir.Value, operands: Sequence[Traced]) -> int:
     return next(places, len(operands))
 
 
-def _stand_in(argument: ir.Value, operand: Traced) -> Traced:
-    stand_in = Traced(argument, operand.dtype, operand.shape, operand.axes, weak=operand.weak)
-    stand_in.is_array, stand_in.is_argument = operand.is_array, operand.is_argument
-    stand_in.is_in_rows = operand.is_in_rows
+def _stand_in(tensor: ir.Value, like: Traced) -> Traced:
+    stand_in = Traced(tensor, like.dtype, like.shape, like.axes, weak=like.weak)
+    stand_in.is_array, stand_in.is_argument = like.is_array, like.is_argument
+    stand_in.is_in_rows = like.is_in_rows
     return stand_in
 
 
@@ -246,13 +228,4 @@ def _result(leaf: Any, arguments: Sequence[Traced], numbers: Mapping[Any, int]) 
     operand = next((at for at, argument in enumerate(arguments) if argument is leaf), None)
     if leaf.base is not None or leaf.line is not None or leaf.is_written:
         return None
-    return _Result(
-        operand,
-        numbers[leaf.tensor],
-        leaf.dtype,
-        leaf.shape,
-        leaf.axes,
-        leaf.weak,
-        leaf.is_array,
-        leaf.is_in_rows,
-    )
+    return _Result(operand, numbers[leaf.tensor], leaf)

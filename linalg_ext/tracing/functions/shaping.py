@@ -11,7 +11,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_loca
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.emission import broadcast_shapes, remapped, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, product_of, same
 from linalg_ext.tracing.values.tensor_ops import reshaped_tensor
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -44,16 +44,16 @@ def reshape(
         raise ArgumentError(f"reshape with order={order!r}", expected="C, F, A or K")
     traced = as_traced(a)
     extents = list(as_shape(newshape if shape is None else shape))
-    total = _count(traced.shape)
+    total = product_of(traced.shape)
     unknown = [axis for axis, size in enumerate(extents) if same(size, -1)]
     if len(unknown) == 1:
-        known = _count([size for size in extents if not same(size, -1)])
+        known = product_of(size for size in extents if not same(size, -1))
         if same(known, 0) is not True:
             extents[unknown[0]] = total // known
     trace = current_trace()
     call = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(extents))}"
     if any(isinstance(size, int) and size < 0 for size in extents) or not trace.agree(
-        _count(extents), total, call
+        product_of(extents), total, call
     ):
         raise ShapeError(call, expected=f"a shape of {total} elements, one size -1")
     shape = tuple(trace.resolved(size) for size in extents)
@@ -78,15 +78,8 @@ def _is_same(left: Sequence[AnySize], right: Sequence[AnySize]) -> bool:
     )
 
 
-def _count(shape: Sequence[AnySize]) -> AnySize:
-    count: AnySize = 1
-    for size in shape:
-        count = count * size
-    return count
-
-
 def ravel(a: Any, order: str = "C") -> Traced:
-    return reshape(a, (_count(as_traced(a).shape),), order)
+    return reshape(a, (as_traced(a).size,), order)
 
 
 def transpose(a: Any, axes: Any = None) -> Traced:
@@ -247,19 +240,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
     return reshape(wide, tuple(sizes))
 
 
-def at_least(rank: int) -> Any:
+def at_least(rank: int, *arrays: Any) -> Any:
     """`numpy.atleast_1d` and its like."""
-
-    def widen(*arrays: Any) -> Any:
-        widened = []
-        for array in map(as_traced, arrays):
-            missing = max(rank - array.ndim, 0)
-            before = int(missing == 2) if rank == 3 else missing
-            axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
-            widened.append(with_axes_of_one(array, axes, array.ndim + missing))
-        return widened[0] if len(widened) == 1 else tuple(widened)
-
-    return widen
+    widened = []
+    for array in map(as_traced, arrays):
+        missing = max(rank - array.ndim, 0)
+        before = int(missing == 2) if rank == 3 else missing
+        axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
+        widened.append(with_axes_of_one(array, axes, array.ndim + missing))
+    return widened[0] if len(widened) == 1 else tuple(widened)
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Traced, ...]:
@@ -290,6 +279,17 @@ def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
         [dim for _, dim in both],
         weak=value.weak,
     )
+
+
+def along(row: Traced, axis: int, rank: int) -> Traced:
+    """Return a row as an array of a rank, along one of its axes."""
+    return with_axes_of_one(row, [place for place in range(rank) if place != axis], rank)
+
+
+def neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
+    """Return all but the first, and all but the last, along an axis."""
+    before = (slice(None),) * axis
+    return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
 
 
 def _shifts(name: str, bitorder: Any) -> Any:

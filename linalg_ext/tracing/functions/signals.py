@@ -6,12 +6,16 @@ Coefficients of polynomials are along the first axis, that of the highest power 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import linalg
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.tracing.functions.shaping import along, neighbours
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
 from linalg_ext.tracing.values.emission import demand, full
@@ -71,26 +75,15 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
     """`numpy.trapezoid`: the integral by the trapezoidal rule."""
     value = as_traced(y)
     place = normal_axis(axis, value.ndim, "trapezoid")
-    later, earlier = _neighbours(value, place)
+    later, earlier = neighbours(value, place)
     if x is None:
         widths: Any = dx
     else:
         at = as_traced(x)
         widths = xp.diff(at, axis=place if at.ndim > 1 else 0)
         if at.ndim == 1:
-            widths = _along(widths, place, value.ndim)
+            widths = along(widths, place, value.ndim)
     return xp.sum(widths * (later + earlier) / 2.0, place)
-
-
-def _neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
-    """Return all but the first, and all but the last."""
-    before = (slice(None),) * axis
-    return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
-
-
-def _along(row: Any, axis: int, rank: int) -> Traced:
-    """Return a row as an array of a rank, along one of its axes."""
-    return xp.expand_dims(row, tuple(place for place in range(rank) if place != axis))
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
@@ -129,7 +122,7 @@ def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
         """Distances, from each place to the next."""
         if is_even:
             return places if isinstance(places, Traced) else places.item()
-        return _along(xp.diff(as_traced(places))[start:stop], 0, value.ndim)
+        return along(xp.diff(as_traced(places))[start:stop], 0, value.ndim)
 
     before, after = width(None, -1), width(1, None)
     middle = (
@@ -163,7 +156,7 @@ def _edge_weights(near: Any, far: Any) -> tuple[Any, Any, Any]:
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
     value = xp.ravel(as_traced(ary))
-    later, earlier = _neighbours(value, 0)
+    later, earlier = neighbours(value, 0)
     parts = [later - earlier]
     if to_begin is not None:
         parts.insert(0, _beside("to_begin", to_begin, value))
@@ -187,7 +180,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     """`numpy.unwrap`: steps of more than half a period become their complements."""
     value = as_traced(p)
     place = normal_axis(axis, value.ndim, "unwrap")
-    later, _ = _neighbours(value, place)
+    later, _ = neighbours(value, place)
     step = xp.diff(value, axis=place)
     dtype = common_dtype("unwrap", [step, period])
     is_whole = dtype.kind in "iu"
@@ -302,20 +295,14 @@ def polyval(p: Any, x: Any) -> Traced:
     return total
 
 
-def polyadd(a1: Any, a2: Any) -> Traced:
-    first, second = _padded("polyadd", a1, a2)
-    return first + second
-
-
-def polysub(a1: Any, a2: Any) -> Traced:
-    first, second = _padded("polysub", a1, a2)
-    return first - second
-
-
-def _padded(name: str, a: Any, b: Any) -> list[Traced]:
-    values = [_coefficients(name, coefficients) for coefficients in (a, b)]
+def _combined(name: str, combine: Callable[[Any, Any], Any], a1: Any, a2: Any) -> Any:
+    values = [_coefficients(name, coefficients) for coefficients in (a1, a2)]
     most = max(value.shape[0] for value in values)
-    return [xp.pad(value, (most - value.shape[0], 0)) for value in values]
+    return combine(*(xp.pad(value, (most - value.shape[0], 0)) for value in values))
+
+
+polyadd = partial(_combined, "polyadd", operator.add)
+polysub = partial(_combined, "polysub", operator.sub)
 
 
 def polymul(a1: Any, a2: Any) -> Traced:

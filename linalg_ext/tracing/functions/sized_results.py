@@ -119,7 +119,6 @@ def _first_of_each(running: Any, size: Any) -> Any:
 
 
 def _filled(values: Any, count: Any, fill_value: Any) -> Any:
-    """Return the first `count` values, and a fill value behind them."""
     is_there = np.arange(values.shape[0]) < count
     fill = fill_value if hasattr(fill_value, "astype") else np.asarray(fill_value)
     return np.where(is_there, values, fill.astype(values.dtype))

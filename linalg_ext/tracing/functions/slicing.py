@@ -189,7 +189,6 @@ def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
 
 
 def _integer(bound: Any) -> int:
-    """Return a bound or a step of a slice."""
     try:
         return operator.index(bound)
     except TypeError:

@@ -30,7 +30,7 @@ from linalg_ext.tracing.values.elements import (
     select,
 )
 from linalg_ext.tracing.values.emission import demand, full, pointwise, shape_text, structured
-from linalg_ext.tracing.values.sizes import AnySize, Size, same
+from linalg_ext.tracing.values.sizes import Size, product_of, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
@@ -103,7 +103,6 @@ def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
 
 
 def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) -> list[Traced]:
-    """Record values sorted by the first of them."""
     key = values[0]
     along = normal_axis(axis, key.ndim, name)
     current_trace(values)
@@ -215,17 +214,14 @@ other methods have both at 1.
 _DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-def median(a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Traced:
-    return _median("median", a, axis, keepdims, skips_nan=False)
-
-
-def nanmedian(
-    a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False
+def _median(
+    name: str,
+    skips_nan: bool,
+    a: Any,
+    axis: Any = None,
+    overwrite_input: Any = False,
+    keepdims: Any = False,
 ) -> Traced:
-    return _median("nanmedian", a, axis, keepdims, skips_nan=True)
-
-
-def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     places = (xp.floor_divide(rows.last + more, 2) for more in (0, 1))
     low, high = (cast_to(rows.at(place), rows.dtype) for place in places)
@@ -234,33 +230,33 @@ def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> 
     return rows.shaped(cast_to(rows.with_nan(middle), rows.dtype), keepdims, 0)
 
 
-def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:
-    """Return a function that records quantiles, where `q` ranges from 0 to `whole`."""
+median, nanmedian = partial(_median, "median", False), partial(_median, "nanmedian", True)
 
-    def record(
-        a: Any,
-        q: Any,
-        axis: Any = None,
-        overwrite_input: Any = False,
-        method: str = "linear",
-        keepdims: Any = False,
-    ) -> Traced:
-        if isinstance(q, Traced):
-            refuse(
-                f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument"
-            )
-        if method not in _PARTS:
-            refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
-        rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
-        dtype = _dtype_of_quantiles(name, rows.given, q, method)
-        if method == "linear" and whole == 1 and np.asarray(q).dtype.kind in "iu":
-            method = "lower"  # NumPy takes the first or the last element, and interpolates nothing
-        parts = np.asarray(q) / whole
-        quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
-        value = xp.stack(quantiles) if parts.ndim else quantiles[0]
-        return rows.shaped(value, keepdims, parts.ndim)
 
-    return record
+def _quantiles(
+    name: str,
+    whole: int,
+    skips_nan: bool,
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """Record quantiles, where `q` ranges from 0 to `whole`."""
+    if isinstance(q, Traced):
+        refuse(f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument")
+    if method not in _PARTS:
+        refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
+    rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+    dtype = _dtype_of_quantiles(name, rows.given, q, method)
+    if method == "linear" and whole == 1 and np.asarray(q).dtype.kind in "iu":
+        method = "lower"  # NumPy takes the first or the last element, and interpolates nothing
+    parts = np.asarray(q) / whole
+    quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
+    value = xp.stack(quantiles) if parts.ndim else quantiles[0]
+    return rows.shaped(value, keepdims, parts.ndim)
 
 
 def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
@@ -284,10 +280,10 @@ def _dtype_of_quantiles(name: str, value: DType, q: Any, method: str) -> DType:
     return as_dtype(quantiles.dtype)
 
 
-quantile = _quantiles("quantile", 1, skips_nan=False)
-percentile = _quantiles("percentile", 100, skips_nan=False)
-nanquantile = _quantiles("nanquantile", 1, skips_nan=True)
-nanpercentile = _quantiles("nanpercentile", 100, skips_nan=True)
+quantile = partial(_quantiles, "quantile", 1, False)
+percentile = partial(_quantiles, "percentile", 100, False)
+nanquantile = partial(_quantiles, "nanquantile", 1, True)
+nanpercentile = partial(_quantiles, "nanpercentile", 100, True)
 
 
 class _Rows:
@@ -318,9 +314,7 @@ class _Rows:
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
-        count: AnySize = 1
-        for place in axes:
-            count = count * value.shape[place]
+        count = product_of(value.shape[place] for place in axes)
         refuse_empty(name, value, axes or range(value.ndim))
         rows = xp.transpose(value, (*rest, *axes))
         rows = xp.reshape(rows, (*(value.shape[place] for place in rest), count))

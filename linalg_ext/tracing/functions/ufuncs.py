@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ _COMPARISONS = {
 _BODIES: Mapping[str, Body] = {
     **{name: _function(name) for name in _SAME_NAME.split()},
     **{name: _function(ours) for name, ours in _OTHER_NAME.items()},
-    **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
+    **{name: partial(own.compare, ours) for name, (ours, _) in _COMPARISONS.items()},
     **{name: own.unless_integer(name) for name in ("floor", "ceil", "trunc")},
     "divide": lambda x, y: x / y,
     "floor_divide": own.rounded_once(own.floor_divide),
@@ -93,12 +93,12 @@ _BODIES: Mapping[str, Body] = {
     "reciprocal": own.reciprocal,
     "arctan2": own.angle,
     "hypot": own.rounded_once(own.hypotenuse),
-    "logaddexp": own.rounded_once(own.log_add("exp", "log1p")),
-    "logaddexp2": own.rounded_once(own.log_add("exp2", "log2")),
-    "maximum": own.extremum("max_signed"),
-    "minimum": own.extremum("min_signed"),
-    "fmax": own.of_numbers("max_signed"),
-    "fmin": own.of_numbers("min_signed"),
+    "logaddexp": own.rounded_once(partial(own.log_add, "exp")),
+    "logaddexp2": own.rounded_once(partial(own.log_add, "exp2")),
+    "maximum": partial(own.extremum, "max_signed"),
+    "minimum": partial(own.extremum, "min_signed"),
+    "fmax": partial(own.extremum_of_numbers, "max_signed"),
+    "fmin": partial(own.extremum_of_numbers, "min_signed"),
     "isnan": lambda x: x.is_nan(),
     "isinf": own.is_infinite,
     "isfinite": own.is_finite,
@@ -307,11 +307,9 @@ _OF_PYTHON = (
 
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
     """Return the type of the number that Python would compute, where all are numbers of Python."""
-    if not all(isinstance(kind_for_numpy(value), type) for value in inputs):
-        return None
-    if ufunc not in _OF_PYTHON:
-        return None
     kinds = [kind_for_numpy(value) for value in inputs]
+    if ufunc not in _OF_PYTHON or not all(isinstance(kind, type) for kind in kinds):
+        return None
     if ufunc is np.divide:
         return complex if complex in kinds else float
     if ufunc is np.absolute and complex in kinds:

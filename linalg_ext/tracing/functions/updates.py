@@ -143,7 +143,6 @@ def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -
     """For each place of a mask the value of the number of true places before it, over again.
 
     Args:
-        mask: booleans.
         values: along their first axis.
         is_exact: True where the run checks that there is one value for each true place.
     """
@@ -276,8 +275,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     values = fitted(v, target.dtype)
     if not index.shape[0]:
         return
-    flat = reshape(target, (size,))
-    new = updated(flat, index, replaced, resize(values, index.shape))
+    _write_in_a_row(target, index, resize(values, index.shape))
+
+
+def _write_in_a_row(target: Traced, index: Any, values: Any) -> None:
+    new = updated(reshape(target, (target.size,)), index, replaced, values)
     target.become(reshape(new, target.shape))
 
 
@@ -317,33 +319,25 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         )
     step = 1 + sum(int(np.prod(sizes[place:])) for place in range(1, len(sizes)))
     end = None if wrap or len(sizes) > 2 else sizes[1] * sizes[1]
-    flat = reshape(target, (target.size,))
     index = slice(None, end, step)
     count = len(range(*index.indices(target.size)))
     values = fitted(val, target.dtype)
-    if not count:
-        return
-    new = updated(flat, index, replaced, resize(values, (count,)))
-    target.become(reshape(new, target.shape))
+    if count:
+        _write_in_a_row(target, index, resize(values, (count,)))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
     target = _target("put_along_axis", arr)
     if axis is None:
-        flat = reshape(target, (target.size,))
-        target.become(reshape(updated(flat, indices, replaced, values), target.shape))
+        _write_in_a_row(target, indices, values)
         return
     index = along_axis("put_along_axis", target, indices, axis)
     target.become(updated(target, index, replaced, values))
 
 
 WRITERS: Mapping[Any, Callable[..., None]] = {
-    np.copyto: copyto,
-    np.put: put,
-    np.putmask: putmask,
-    np.place: place,
-    np.fill_diagonal: fill_diagonal,
-    np.put_along_axis: put_along_axis,
+    getattr(np, record.__name__): record
+    for record in (copyto, put, putmask, place, fill_diagonal, put_along_axis)
 }
 """NumPy's functions without a result, and the functions that record their change of the first
 argument.

@@ -104,7 +104,6 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
     """Return the leaves of a value, in order, and its structure; all but containers are leaves.
 
     Args:
-        value: the value.
         constants: take values that cannot be arrays as parts of the structure.
     """
     entries = _entries(value)
@@ -184,18 +183,14 @@ def _is_array(kind: Any) -> bool:
     return has_dtype or hasattr(kind, "__dlpack__")
 
 
-def expected(structure: Structure, leaves: Sequence[Expected | None]) -> Expected | None:
-    """Return the entry of a container with these leaves; None where native code cannot read it."""
-    return _expected(structure, iter(leaves))
-
-
-def _expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expected | None:
+def expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expected | None:
+    """Return the entry of a container with the next leaves; None if native code cannot read it."""
     kind = structure.kind
     if kind is None:
         return next(leaves)
     if kind is Constant:
         return None
-    children = [_expected(child, leaves) for child in structure.children]
+    children = [expected(child, leaves) for child in structure.children]
     known = tuple(child for child in children if child is not None)
     if len(known) < len(children) or not _is_readable(kind, structure.keys):
         return None

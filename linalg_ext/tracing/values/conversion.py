@@ -12,12 +12,13 @@ from linalg_ext.definition import calls
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location, kind_of
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.constants import number_constant
 from linalg_ext.tracing.values.elements import (
     INT64,
     Element,
     as_dtype,
+    constant,
     element_type,
+    of_index,
     position,
     select,
 )
@@ -38,7 +39,6 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     """Return a traced value as it is; an array or a number as a constant of the function.
 
     Args:
-        value: the value to convert.
         dtype: for a Python number, the dtype that it takes.
 
     Raises:
@@ -49,20 +49,22 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
         return value
     if isinstance(value, Size):
         with at_users_line():
-            number = arith.IndexCastOp(element_type(INT64), trace.value(value)).result
-            kind = ir.RankedTensorType.get([], number.type)
-            return Traced(tensor.FromElementsOp(kind, [number]).result, INT64, (), weak=int)
+            return of_element(of_index(trace.value(value)), weak=int)
     if holds_traced(value):
         return xp.stack(arrays_of(*value))
     array = as_constant(value, dtype)
     with at_users_line():
-        element = element_type(array.dtype)
         if array.ndim == 0:
-            kind = ir.RankedTensorType.get([], element)
-            scalar = number_constant(array.item(), element)
-            return Traced(tensor.FromElementsOp(kind, [scalar]).result, array.dtype, ())
+            return of_element(constant(array.item(), array.dtype))
         formula = _computed(array)
-        return _written(array, element) if formula is None else formula
+        return _written(array) if formula is None else formula
+
+
+def of_element(element: Element, *, weak: type | None = None) -> Traced:
+    """Return an element as a value of rank 0."""
+    kind = ir.RankedTensorType.get([], element.value.type)
+    tensor_value = tensor.FromElementsOp(kind, [element.value]).result
+    return Traced(tensor_value, element.dtype, (), weak=weak)
 
 
 def holds_traced(value: Any) -> bool:
@@ -101,7 +103,9 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         by_dtype(array.dtype)
     except (OverflowError, TypeError, ValueError) as error:
         if isinstance(error, DTypeError):
-            raise _untraceable(value, error) from None
+            error.what = f"{kind_of(value)} cannot be traced: {error.what}"
+            error.where = caller_location()
+            raise
         if not is_number:
             raise
         raise DTypeError(
@@ -113,21 +117,8 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
     return array
 
 
-def _untraceable(value: Any, error: DTypeError) -> DTypeError:
-    return DTypeError(
-        f"{kind_of(value)} cannot be traced: {error.what}",
-        where=caller_location(),
-        expected=error.expected,
-        hint=error.hint,
-    )
-
-
 def refuse_matrix(value: Any, name: str) -> None:
-    """Refuse a `numpy.matrix`, whose `*` is another one than an array's.
-
-    Raises:
-        ArgumentError: it is one.
-    """
+    """Refuse a `numpy.matrix`, whose `*` is another one than an array's."""
     if isinstance(value, np.matrix):
         raise ArgumentError(
             f"{name} is a numpy.matrix, whose operators mean something else than an array's",
@@ -136,14 +127,14 @@ def refuse_matrix(value: Any, name: str) -> None:
         )
 
 
-def _written(array: Array, element: ir.Type) -> Traced:
+def _written(array: Array) -> Traced:
     if by_dtype(array.dtype).width % 8 and array.dtype != np.bool_:
         raise DTypeError(
             f"an array of {array.dtype} cannot be a constant of a traced function",
             where=caller_location(),
             hint="pass it as an argument of the function",
         )
-    kind = ir.RankedTensorType.get(array.shape, element)
+    kind = ir.RankedTensorType.get(array.shape, element_type(array.dtype))
     # As bytes: the bindings know the buffers of NumPy's own dtypes only.
     content = np.ascontiguousarray(array).view(np.uint8).data
     return Traced(arith.constant(kind, ir.DenseElementsAttr.get(content, type=kind)), array.dtype)
@@ -171,13 +162,11 @@ def _range(array: Array) -> Traced | None:
     for axis, size in enumerate(array.shape):
         second = tuple(int(axis == other and size > 1) for other in range(array.ndim))
         steps.append(int(array[second]) - start)
-    grid = np.full((), start, np.int64)
     limit = abs(start) + sum(abs(s) * n for s, n in zip(steps, array.shape, strict=True))
     if limit >= 2**62:
         return None
-    for axis, (step, size) in enumerate(zip(steps, array.shape, strict=True)):
-        rest = (1,) * (array.ndim - axis - 1)
-        grid = grid + step * np.arange(size).reshape(size, *rest)
+    places = np.ogrid[tuple(map(slice, array.shape))]
+    grid = sum((step * place for step, place in zip(steps, places, strict=True)), start)
     if not np.array_equal(grid, array):
         return _triangle(array)
     return affine(array.shape, start, steps, array.dtype)
@@ -193,7 +182,7 @@ def affine(shape: Shape, start: int, steps: list[int], dtype: DType) -> Traced:
                 term = position(axis) * step if step != 1 else position(axis)
                 total = term if total is None else total + term
         if total is None:
-            total = Element(number_constant(start, element_type(INT64)), INT64)
+            total = constant(start, INT64)
         elif start:
             total = total + start
         return total.to(dtype)
@@ -221,10 +210,7 @@ def _triangle(array: Array) -> Traced | None:
 
     def body() -> Element:
         is_below = position(1) <= position(0) + offset
-        numbers = [
-            Element(number_constant(x.item(), element_type(dtype)), dtype) for x in (low, high)
-        ]
-        return select(is_below, *numbers)
+        return select(is_below, *(constant(x.item(), dtype) for x in (low, high)))
 
     return structured(body, [], array.shape, dtype)
 

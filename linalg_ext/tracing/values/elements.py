@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 
 
+def _operator(name: str) -> Callable[[Element, Element | float], Element]:
+    return lambda x, y: apply(name, x, y)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
     """A scalar of a body, with the operators of scalar expressions.
@@ -32,47 +37,23 @@ class Element:
     value: ir.Value
     dtype: DType
 
-    def __add__(self, other: Element | float) -> Element:
-        return apply("add", self, other)
-
-    def __sub__(self, other: Element | float) -> Element:
-        return apply("sub", self, other)
-
-    def __mul__(self, other: Element | float) -> Element:
-        return apply("mul", self, other)
-
-    def __rmul__(self, other: float) -> Element:
-        return apply("mul", self, other)
-
-    def __truediv__(self, other: Element | float) -> Element:
-        return apply("div", self, other)
+    __add__ = _operator("add")
+    __sub__ = _operator("sub")
+    __mul__ = __rmul__ = _operator("mul")
+    __truediv__ = _operator("div")
+    __and__ = _operator("and")
+    __or__ = _operator("or")
+    __xor__ = _operator("xor")
+    __lt__ = _operator("lt")
+    __le__ = _operator("le")
+    __gt__ = _operator("gt")
+    __ge__ = _operator("ge")
 
     def __neg__(self) -> Element:
         return apply("negf", self)
 
-    def __and__(self, other: Element | float) -> Element:
-        return apply("and", self, other)
-
-    def __or__(self, other: Element | float) -> Element:
-        return apply("or", self, other)
-
-    def __xor__(self, other: Element | float) -> Element:
-        return apply("xor", self, other)
-
     def __invert__(self) -> Element:
         return apply("not", self)
-
-    def __lt__(self, other: Element | float) -> Element:
-        return apply("lt", self, other)
-
-    def __le__(self, other: Element | float) -> Element:
-        return apply("le", self, other)
-
-    def __gt__(self, other: Element | float) -> Element:
-        return apply("gt", self, other)
-
-    def __ge__(self, other: Element | float) -> Element:
-        return apply("ge", self, other)
 
     def equals(self, other: Element | float) -> Element:
         """Return whether two are equal."""
@@ -144,8 +125,12 @@ def constant(number: complex, dtype: DType) -> Element:
 
 def position(dim: int) -> Element:
     """Return the position along a dimension of the iteration space, as int64, inside a body."""
-    value = arith.IndexCastOp(element_type(INT64), linalg.IndexOp(dim).result).result
-    return Element(value, INT64)
+    return of_index(linalg.IndexOp(dim).result)
+
+
+def of_index(value: ir.Value) -> Element:
+    """Return a value of type index as an int64."""
+    return Element(arith.IndexCastOp(element_type(INT64), value).result, INT64)
 
 
 def real(x: Element) -> Element:

@@ -12,15 +12,16 @@ from linalg_ext.structured import loops
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.structured.outputs import filled
-from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
-from linalg_ext.tracing.values.tensor_ops import (
-    empty,
-    generic,
-    identity_map,
-    is_one,
-    read_map,
+from linalg_ext.tracing.values.elements import (
+    INT64,
+    Element,
+    constant,
+    element_type,
+    of_index,
+    position,
 )
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.values.tensor_ops import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
 
@@ -31,7 +32,6 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
     """Record an element-wise op: operands broadcast, as NumPy's do.
 
     Args:
-        name: for errors.
         body: the element of the result, by those of the operands.
         operands: traced values, and numbers with the dtype that they are to be of.
         dtype: of the result; the result of the body is cast to it.
@@ -97,7 +97,6 @@ def reduction(
 
     Args:
         fold: the next values, from the values so far and the next element.
-        operand: the value.
         axes: those that the results lack.
         starts: for each result the number that it starts from, and its dtype.
     """
@@ -208,7 +207,7 @@ def remapped(value: Traced, axes: Sequence[int]) -> Traced:
     if open_axes:
         trace = current_trace([value])
         with at_users_line():
-            sizes = [Element(_as_int64(trace.value(size)), INT64) for size in shape]
+            sizes = [of_index(trace.value(size)) for size in shape]
         return gathered(
             value,
             [],
@@ -242,11 +241,6 @@ def remapped(value: Traced, axes: Sequence[int]) -> Traced:
     return Traced(result, dtype, shape)
 
 
-def _as_int64(index: ir.Value) -> ir.Value:
-    result: ir.Value = arith.IndexCastOp(element_type(INT64), index).result
-    return result
-
-
 def gathered(
     value: Traced,
     operands: Sequence[Traced],
@@ -256,9 +250,7 @@ def gathered(
     """Record elements of a value at computed places, which must be in bounds.
 
     Args:
-        value: the array that is read.
         operands: traced integers that broadcast to the shape.
-        shape: of the result.
         places: the place along each axis of the value, by the position in the result and by the
             elements of the operands.
     """

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Union
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, Union, cast
 
 import numpy as np
 
@@ -36,26 +36,16 @@ Shape = tuple[AnySize, ...]
 Compute = Callable[[Any, Any], Number]
 
 
-def _operation(ufunc: np.ufunc, compute: Compute) -> Callable[[Size, Any], Any]:
+def _operation(
+    ufunc: np.ufunc, compute: Compute, *, is_swapped: bool = False
+) -> Callable[[Size, Any], Any]:
     """Return the operator of sizes that computes a number from those of its operands."""
 
     def operate(self: Size, other: Any) -> Any:
-        number = _number(other)
-        if number is None:
-            return _traced(ufunc, self, other)
-        return as_size(compute(self.number, number))
-
-    return operate
-
-
-def _swapped(ufunc: np.ufunc, compute: Compute) -> Callable[[Size, Any], Any]:
-    """Return the operator with the size on the right."""
-
-    def operate(self: Size, other: Any) -> Any:
-        number = _number(other)
-        if number is None:
-            return _traced(ufunc, other, self)
-        return as_size(compute(number, self.number))
+        left, right = (other, self) if is_swapped else (self, other)
+        if _number(other) is None:
+            return _traced(ufunc, left, right)
+        return as_size(compute(_number(left), _number(right)))
 
     return operate
 
@@ -127,11 +117,11 @@ class Size:
     __add__ = __radd__ = _operation(np.add, operator.add)
     __mul__ = __rmul__ = _operation(np.multiply, operator.mul)
     __sub__ = _operation(np.subtract, operator.sub)
-    __rsub__ = _swapped(np.subtract, operator.sub)
+    __rsub__ = _operation(np.subtract, operator.sub, is_swapped=True)
     __floordiv__ = _operation(np.floor_divide, _quotient)
-    __rfloordiv__ = _swapped(np.floor_divide, _quotient)
+    __rfloordiv__ = _operation(np.floor_divide, _quotient, is_swapped=True)
     __mod__ = _operation(np.remainder, _remainder)
-    __rmod__ = _swapped(np.remainder, _remainder)
+    __rmod__ = _operation(np.remainder, _remainder, is_swapped=True)
 
     def __neg__(self) -> Any:
         return as_size(-self.number)
@@ -252,6 +242,12 @@ def _number(value: Any) -> Number | None:
 def as_size(number: Number) -> Any:
     """Return a number of the algebra as a size."""
     return number if isinstance(number, int) else Size(number)
+
+
+def product_of(sizes: Iterable[AnySize]) -> AnySize:
+    """Return the product of sizes: of a shape the number of elements."""
+    product: AnySize = math.prod(cast(Any, sizes))
+    return product
 
 
 def names_of(*sizes: AnySize) -> frozenset[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
-from linalg_ext.tracing.values.sizes import AnySize, Size
+from linalg_ext.tracing.values.sizes import AnySize, Size, names_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ class Argument:
 
     Attributes:
         shape: the sizes, with symbolic ones among them.
-        dtype: the dtype.
         weak: the Python type of the argument, if it is a plain Python number.
     """
 
@@ -77,6 +76,4 @@ class Argument:
     @property
     def names(self) -> frozenset[str]:
         """Return the open dimensions of its shape."""
-        return frozenset(
-            name for size in self.shape if isinstance(size, Size) for name in size.names
-        )
+        return names_of(*self.shape)

@@ -10,7 +10,7 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.tracing.values.elements import Element, element_type
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, product_of, same
 from linalg_ext.tracing.values.trace import Trace, at_users_line, running, static_sizes
 
 
@@ -43,7 +43,6 @@ def read_map(
     """Return the map by which a space of a shape reads a tensor: broadcast, and by axes.
 
     Args:
-        source: the tensor.
         axes: for each axis of the value that it holds its dimension; None if absent.
         own: the shape of that value.
         shape: of the space, to which `own` broadcasts.
@@ -89,12 +88,16 @@ def identity_map(rank: int) -> ir.AffineMap:
 
 def empty(shape: Shape, dtype: DType) -> ir.Value:
     """Return a tensor that is to be written."""
+    return _empty(shape, element_type(dtype))
+
+
+def _empty(shape: Shape, element: ir.Type) -> ir.Value:
     trace = running()
     sizes: list[Any] = []
     for size in shape:
         size = trace.resolved(size) if trace else size
         sizes.append(trace.value(size) if trace and isinstance(size, Size) else size)
-    result: ir.Value = tensor.EmptyOp(sizes, element_type(dtype)).result
+    result: ir.Value = tensor.EmptyOp(sizes, element).result
     return result
 
 
@@ -113,9 +116,10 @@ def reshaped_tensor(value: ir.Value, shape: Shape, target: Shape) -> ir.Value:
     """Return a tensor of one shape as one of the target shape, which has as many elements."""
     if any(same(size, 0) for size in (*shape, *target)):
         # Open sizes beside it say nothing of each other: there are no elements to be kept.
-        return _without_elements(value, target)
+        with at_users_line():
+            return _empty(target, ir.ShapedType(value.type).element_type)
     groups = matched(shape, target)
-    middle = tuple(_product(shape, own) for own, _ in groups)
+    middle = tuple(product_of(shape[axis] for axis in own) for own, _ in groups)
     with at_users_line():
         if len(middle) < len(shape):
             collapsed = [own for own, _ in groups]
@@ -124,18 +128,6 @@ def reshaped_tensor(value: ir.Value, shape: Shape, target: Shape) -> ir.Value:
             expanded = [new for _, new in groups]
             value = _expand(value, expanded, target)
         return value
-
-
-def _without_elements(value: ir.Value, target: Shape) -> ir.Value:
-    trace = running()
-    sizes: list[Any] = [
-        trace.value(size) if trace and isinstance(trace.resolved(size), Size) else size
-        for size in target
-    ]
-    with at_users_line():
-        element = ir.ShapedType(value.type).element_type
-        result: ir.Value = tensor.EmptyOp(sizes, element).result
-    return result
 
 
 def _expand(value: ir.Value, groups: Sequence[Sequence[int]], target: Shape) -> ir.Value:
@@ -218,10 +210,3 @@ def _next(x: AnySize, y: AnySize, more_left: bool, more_right: bool) -> str:
     else:
         return ""
     return ("left" if more_left else "") if is_left else ("right" if more_right else "")
-
-
-def _product(shape: Shape, axes: Sequence[int]) -> AnySize:
-    product: AnySize = 1
-    for axis in axes:
-        product = product * shape[axis]
-    return product

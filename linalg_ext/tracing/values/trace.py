@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from linalg_ext.bindings import arith, cf, ir
 from linalg_ext.errors import ShapeError, SourceLocation, caller_location, users_frame, warn
@@ -26,6 +26,8 @@ from linalg_ext.tracing.values.sizes import (
     same,
     value_of,
 )
+
+_T = TypeVar("_T", "Trace", None)
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
@@ -54,7 +56,6 @@ class Demand:
     """A relation in which two sizes must be.
 
     Attributes:
-        left, right: the sizes.
         sign: of the relation: `==`, `>=`, ...
         operation: the operation that needs them to: `"add of shapes (m, 3) and (n, 3)"`.
         where: the line that does.
@@ -217,8 +218,6 @@ class Trace:
         """Return whether a relation holds for sizes, and demand the answer.
 
         Args:
-            demand: the relation.
-            sizes: of the call at hand.
             is_checked: whether the code checks it as well, as that of an exported kernel has to.
         """
         holds = demand.holds(sizes)
@@ -239,23 +238,21 @@ class Trace:
         return built(self.number(size))
 
 
-@contextmanager
-def new_trace(sizes: Mapping[str, int]) -> Iterator[Trace]:
+def new_trace(sizes: Mapping[str, int]) -> AbstractContextManager[Trace]:
     """Return a trace: traced values made inside can be used inside, and nowhere else."""
-    trace = Trace(sizes)
+    return _under(Trace(sizes))
+
+
+def untraced() -> AbstractContextManager[None]:
+    """Run code of others as if nothing were traced in this thread."""
+    return _under(None)
+
+
+@contextmanager
+def _under(trace: _T) -> Iterator[_T]:
     token = _current.set(trace)
     try:
         yield trace
-    finally:
-        _current.reset(token)
-
-
-@contextmanager
-def untraced() -> Iterator[None]:
-    """Run code of others as if nothing were traced in this thread."""
-    token = _current.set(None)
-    try:
-        yield
     finally:
         _current.reset(token)
 

@@ -22,7 +22,7 @@ from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.values.axes import normal_axis
 from linalg_ext.tracing.values.elements import as_dtype
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, product_of
 from linalg_ext.tracing.values.tensor_ops import as_type, reshaped_tensor, spread
 from linalg_ext.tracing.values.trace import Trace, at_users_line, running, static_sizes
 from linalg_ext.tracing.values.unsupported import Unrecorded, refuse
@@ -56,41 +56,22 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     shape: Any
     dtype: Any
     is_array: bool
+    become: Callable[[Any], Traced]
 
     if TYPE_CHECKING:  # results of the mixin's operators; its own stubs do not say
 
         def __add__(self, other: Any) -> Traced: ...
-        def __radd__(self, other: Any) -> Traced: ...
-        def __sub__(self, other: Any) -> Traced: ...
-        def __rsub__(self, other: Any) -> Traced: ...
-        def __mul__(self, other: Any) -> Traced: ...
-        def __rmul__(self, other: Any) -> Traced: ...
-        def __truediv__(self, other: Any) -> Traced: ...
-        def __rtruediv__(self, other: Any) -> Traced: ...
-        def __floordiv__(self, other: Any) -> Traced: ...
-        def __rfloordiv__(self, other: Any) -> Traced: ...
-        def __mod__(self, other: Any) -> Traced: ...
-        def __rmod__(self, other: Any) -> Traced: ...
-        def __pow__(self, other: Any) -> Traced: ...
-        def __rpow__(self, other: Any) -> Traced: ...
-        def __matmul__(self, other: Any) -> Traced: ...
-        def __rmatmul__(self, other: Any) -> Traced: ...
-        def __and__(self, other: Any) -> Traced: ...
-        def __or__(self, other: Any) -> Traced: ...
-        def __xor__(self, other: Any) -> Traced: ...
-        def __lt__(self, other: Any) -> Traced: ...
-        def __le__(self, other: Any) -> Traced: ...
-        def __gt__(self, other: Any) -> Traced: ...
-        def __ge__(self, other: Any) -> Traced: ...
+
+        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __add__
+        __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = __add__
+        __lt__ = __le__ = __gt__ = __ge__ = __add__
+
         def __eq__(self, other: object) -> Traced: ...  # type: ignore[override]
         def __ne__(self, other: object) -> Traced: ...  # type: ignore[override]
         def __neg__(self) -> Traced: ...
         def __invert__(self) -> Traced: ...
         def __abs__(self) -> Traced: ...
-
-    def become(self, other: Any) -> Traced:
-        """Take the value of another."""
-        raise NotImplementedError
 
     @property
     def ndim(self) -> int:
@@ -100,10 +81,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     @property
     def size(self) -> Any:
         """Return the number of elements."""
-        count = 1
-        for size in self.shape:
-            count = count * size
-        return count
+        return product_of(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -192,27 +170,15 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         order = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
         return xp.transpose(self, order or None)
 
-    def ravel(self, order: str = "C") -> Traced:
-        """Return the elements in one row."""
-        return xp.ravel(self, order=order)
-
     def flatten(self, order: str = "C") -> Traced:
         """Return a copy of the elements in one row."""
         return xp.ravel(self, order=order).apart()
-
-    def swapaxes(self, axis1: int, axis2: int) -> Traced:
-        """Return two axes exchanged."""
-        return xp.swapaxes(self, axis1, axis2)
 
     def copy(self, order: str = "C") -> Traced:
         """Another array with the same values."""
         array = xp.copy(self)
         array.is_in_rows = order == "C"
         return array
-
-    def dot(self, other: Any) -> Traced:
-        """`numpy.dot`."""
-        return xp.dot(self, other)
 
     def conj(self) -> Traced:
         """Return the complex conjugate; a real value itself.
@@ -307,7 +273,7 @@ def _method(name: str, function: Any) -> Any:
 for _name in (
     *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
     *("argsort", "ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal"),
-    *("trace", "argpartition", "searchsorted", "nonzero"),
+    *("trace", "argpartition", "searchsorted", "nonzero", "ravel", "swapaxes", "dot"),
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 

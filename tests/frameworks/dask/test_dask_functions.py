@@ -81,6 +81,17 @@ def test_containers_names_and_static_arguments() -> None:
     assert made["sum"].numblocks == (4, 1)
 
 
+@pytest.mark.parametrize("options", [{"static_argnames": "times"}, {"static_argnums": 1}])
+def test_static_arguments_by_name_and_by_position(options: Any) -> None:
+    @lx.jit(**options)
+    def doubled(x: Any, times: int) -> Any:
+        for _ in range(times):
+            x = x + x
+        return x
+
+    check(doubled(A, 3), 8 * X)
+
+
 def test_open_sizes() -> None:
     check(lx.jit(lambda x: x * 2, dynamic=True)(A), 2 * X)
     n = lx.Dim("n")
