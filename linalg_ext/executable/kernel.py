@@ -532,7 +532,7 @@ _interned: Arrivals[Any] = Arrivals(most=64)
 
 def interned(recipe: Recipe) -> Any:
     """Return the kernel of a recipe, compiled when it is first unpickled."""
-    return _interned.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
+    return _interned.get(recipe, lambda: hooks.facade("compiler").compile_recipe(recipe))
 
 
 _LEAST_CALLS = 3

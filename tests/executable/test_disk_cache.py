@@ -92,7 +92,7 @@ def test_the_code_for_several_threads_is_kept_too(
     made = lx.compile(MATMUL)
     expected = made(*operands, threads=2)
     found = lx.compile(MATMUL)
-    monkeypatch.setattr("linalg_ext.compiler.code_generation.cut", _never)
+    monkeypatch.setattr("linalg_ext.compiler.handlers.cut", _never)
     np.testing.assert_array_equal(found(*operands, threads=2), expected)
     assert str(found.explain(threads=2)) == str(made.explain(threads=2))
     assert any("2 threads" in entry.name for entry in cache.entries())
