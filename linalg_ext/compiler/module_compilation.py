@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.code_generation import add_portable_call, code_of, work_to_share
@@ -57,6 +57,29 @@ def compile_copy(
                 provided=lambda name: _is_registered(name) or is_provided(name, handles),
             )
         return compile_in_place(own, entry, options, loan=loan, trusted=trusted, key=key)
+
+
+def compile_built(
+    name: str,
+    build: Callable[[], None],
+    options: CompilerOptions = DEFAULTS,
+    *,
+    key: str | None,
+) -> Kernel:
+    """`compile` a new module with one function, which is built at the insertion point.
+
+    Args:
+        name: of the function, and the location of its ops.
+        build: builds it.
+        options: as of `compile`.
+        key: of the kernel in the cache, if it is kept.
+    """
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name(name):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                build()
+        return compile_in_place(Module(module), name, options, loan=loan, key=key)
 
 
 @showing_progress

@@ -173,9 +173,7 @@ class _Guard(Helper):
             hint="the helper process is ended; the calling process is unharmed",
         )
         with self.lock:
-            worker, is_fresh = self.living(
-                lambda: Child.started("linalg_ext.runtime.parser_process")
-            )
+            worker, is_fresh = self.living(_start)
             allowed = seconds + (_START_SECONDS if is_fresh else 0)
             with self.asking(worker, allowed, who, on_what, late):
                 helper_process.send(

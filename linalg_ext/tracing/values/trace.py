@@ -26,6 +26,7 @@ from linalg_ext.tracing.values.sizes import (
     same,
     value_of,
 )
+from linalg_ext.utils.scopes import holding
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
@@ -239,25 +240,14 @@ class Trace:
         return built(self.number(size))
 
 
-@contextmanager
-def new_trace(sizes: Mapping[str, int]) -> Iterator[Trace]:
+def new_trace(sizes: Mapping[str, int]) -> AbstractContextManager[Trace]:
     """Return a trace: traced values made inside can be used inside, and nowhere else."""
-    trace = Trace(sizes)
-    token = _current.set(trace)
-    try:
-        yield trace
-    finally:
-        _current.reset(token)
+    return holding(_current, Trace(sizes))
 
 
-@contextmanager
-def untraced() -> Iterator[None]:
+def untraced() -> AbstractContextManager[None]:
     """Run code of others as if nothing were traced in this thread."""
-    token = _current.set(None)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return holding(_current, None)
 
 
 running: Callable[[], Trace | None] = _current.get
