@@ -195,7 +195,7 @@ def _grow(explained: ContractionExplanation, value: int, tree: Tree) -> None:
 def _kernel_rows(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
     """Return the title and the rows of a jitted function."""
     rows = [
-        (repr(kernel).partition("\n")[0], f"{1e3 * sum(kernel.times.values()):.1f} ms to compile")
+        (repr(kernel).partition("\n")[0], f"{1e3 * kernel.times['total']:.1f} ms to compile")
         for kernel in function.kernels
     ]
     return f"jit {function.__name__}", rows or [("no kernel yet", "the first call compiles one")]
