@@ -20,7 +20,6 @@ EXAMPLES = (
     "linalg-ext demo",
     "linalg-ext demo --out tour",
 )
-"""Examples at the end of the command's help."""
 
 
 def demo(

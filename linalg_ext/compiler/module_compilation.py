@@ -54,7 +54,10 @@ def compile_copy(
             handles = load_libraries(list(map(str, options.libraries)))
             check_trust(
                 own.ir.operation,
-                provided=lambda name: _is_registered(name) or is_provided(name, handles),
+                provided=lambda name: (
+                    any(library.declared(name) for library in in_force())
+                    or is_provided(name, handles)
+                ),
             )
         return compile_in_place(own, entry, options, loan=loan, trusted=trusted, key=key)
 
@@ -194,11 +197,6 @@ def _log(kernel: Kernel) -> None:
     if fallbacks.isEnabledFor(logging.INFO):
         for name, reason in kernel.explain(1).left:
             fallbacks.info("%s: %s left %s", kernel.signature.name, name, reason)
-
-
-def _is_registered(name: str) -> bool:
-    """Return whether a registered library has a function of the name that a module declares."""
-    return any(library.declared(name) for library in in_force())
 
 
 def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
 from linalg_ext.errors import ExecutionError, caller_location
 from linalg_ext.runtime.callbacks import raised_by
@@ -79,26 +80,15 @@ class ArrayType(NamedTuple):
         return self.text
 
 
-class ScalarType(NamedTuple):
+@dataclass(frozen=True)
+class ScalarType:
     """A number passed by value; as a result, an array without axes that is written."""
 
     text: str
     element: ElementType
-
-    @property
-    def shape(self) -> Shape:
-        """Return (), the shape of an array without axes."""
-        return ()
-
-    @property
-    def vector(self) -> tuple[int, ...]:
-        """Return (): the element is not a vector."""
-        return ()
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Return (), the sizes of an array without axes."""
-        return ()
+    shape: ClassVar[Shape] = ()
+    vector: ClassVar[tuple[int, ...]] = ()
+    sizes: ClassVar[tuple[int, ...]] = ()
 
     @property
     def alignment(self) -> int:

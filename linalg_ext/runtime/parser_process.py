@@ -148,11 +148,6 @@ def run_passes(
     return Result(answer.payload, diagnostics, answer.output, answer.header["seconds"])
 
 
-def stop() -> None:
-    """End the guard process, if there is one; the next request starts another."""
-    _guard.stop()
-
-
 @dataclass(frozen=True)
 class _Answer:
     header: dict[str, Any]
@@ -193,11 +188,14 @@ def _refusal(answer: _Answer) -> Refusal:
 
 
 _guard = _Guard()
+stop = _guard.stop
+"""End the guard process, if there is one; the next request starts another."""
+
 _harmless: CallCache[bytes, None] = CallCache(4096)
 """The hashes of texts that were found harmless; the oldest are forgotten."""
 
 _sound_passes: set[tuple[str, str]] = set()
-atexit.register(_guard.stop)
+atexit.register(stop)
 
 
 # The child.
