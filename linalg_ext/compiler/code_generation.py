@@ -9,7 +9,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, showing_progress, stage
-from linalg_ext.executable.code_variants import Cut, Whole, Work
+from linalg_ext.executable.code_variants import Shared, Whole, Work
 from linalg_ext.executable.explanation import Explanation, Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import borrowed_context
@@ -45,7 +45,7 @@ def work_to_share(module: ir.Module, bytecode: bytes, work: Work) -> Work | None
     return work._replace(bytecode=bytecode, is_open=sharing is Sharing.BY_SIZES)
 
 
-def cut(work: Work, threads: int) -> Cut | None:
+def cut(work: Work, threads: int) -> Shared | None:
     """Return the code for this many threads; None where nothing can be shared.
 
     Raises:
@@ -72,7 +72,7 @@ def cut(work: Work, threads: int) -> Cut | None:
         engine.function(work.symbol)
         decisions = [decision for report in info.reports for decision in report.decisions]
         steps = (*stages, Stage("code", clock.lap()))
-        return Cut(engine, slices, info.assertions, tuple(decisions), steps)
+        return Shared(work, engine, slices, info.assertions, decisions, steps)
 
 
 @showing_progress
