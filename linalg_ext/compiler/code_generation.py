@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
@@ -152,13 +151,8 @@ def add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
     that the target may lack; and a compilation for another architecture makes none.
     """
     callee = f"_mlir_ciface_{symbol}"
-    function: Any = next(
-        op
-        for op in module.body.operations
-        if op.operation.name == "llvm.func"
-        and ir.StringAttr(op.operation.attributes["sym_name"]).value == callee
-    )
-    types = [str(argument.type) for argument in function.operation.regions[0].blocks[0].arguments]
+    function = ir.SymbolTable(module.operation)[callee].operation
+    types = [str(argument.type) for argument in function.regions[0].blocks[0].arguments]
     lines = [
         f"""
         %place{index} = llvm.getelementptr %table[{index}]

@@ -10,6 +10,7 @@ from linalg_ext.executable.explanation import Decision, Explanation, Row
 from linalg_ext.rewriting import Report
 from linalg_ext.target import Target
 from linalg_ext.transforms.ir_utils.module_functions import PLAN
+from linalg_ext.transforms.ir_utils.walking import name_of, ops_of
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,11 @@ class WrittenPlan:
 
 def written_plans(module: ir.Module) -> list[WrittenPlan]:
     """Return the plans that functions of a module carry."""
-    plans = []
-    for op in module.body.operations:
-        attributes = op.operation.attributes
-        if PLAN in attributes and "sym_name" in attributes:
-            name = ir.StringAttr(attributes["sym_name"]).value
-            plans.append(WrittenPlan(f"nest @{name}", ir.StringAttr(attributes[PLAN]).value))
-    return plans
+    return [
+        WrittenPlan(f"nest @{name_of(op)}", ir.StringAttr(op.attributes[PLAN]).value)
+        for op in ops_of(module.body)
+        if PLAN in op.attributes and "sym_name" in op.attributes
+    ]
 
 
 def beginning(signature: str, target: Target, *, is_shared: bool) -> Explanation:

@@ -30,7 +30,7 @@ from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
 from linalg_ext.transforms.ir_utils.module_functions import calls_python
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import name_of, operations
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 from linalg_ext.utils.logs import logger
@@ -212,8 +212,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
     from linalg_ext.transforms.grouping import search
 
     with module.context:
-        function = find_entry(module.ir, entry).operation
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = name_of(find_entry(module.ir, entry))
     with not_searching():
         grouping = search(module, chosen_search, function=name, trusted=trusted)
     report = Report("linalg-ext-search", decisions=[grouping])

@@ -227,24 +227,13 @@ def check_vector(base: Any, starts: Sequence[Any], value: Any, bounds: Bounds) -
         bounds.within(start, count, bounds.size(base, axis))
 
 
-def check_affine(op: Any, bounds: Bounds) -> None:
-    """Check `affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
-    is_store = op.name in ("affine.store", "affine.vector_store")
-    base, *operands = list(op.operands)[is_store:]
+def check_consecutive(op: Any, bounds: Bounds) -> None:
+    """Check loads and stores of vectors, and those of affine: at operands, or where a map says."""
+    is_store = op.name.endswith("store")
+    base, *starts = list(op.operands)[is_store:]
+    if "map" in op.attributes:
+        starts = apply_map(ir.AffineMapAttr(op.attributes["map"]).value, starts)
     value = op.operands[0] if is_store else op.results[0]
-    starts = apply_map(ir.AffineMapAttr(op.attributes["map"]).value, operands)
-    check_vector(base, starts, value.type, bounds)
-
-
-def check_load(op: Any, bounds: Bounds) -> None:
-    """Check `vector.load`: consecutive elements."""
-    base, *starts = op.operands
-    check_vector(base, starts, op.results[0].type, bounds)
-
-
-def check_store(op: Any, bounds: Bounds) -> None:
-    """Check `vector.store`: consecutive elements."""
-    value, base, *starts = op.operands
     check_vector(base, starts, value.type, bounds)
 
 
@@ -579,8 +568,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "bufferization.dealloc",
         ),
         # vector
-        **_accesses(check_load, "the begin and the length of the access", "vector.load"),
-        **_accesses(check_store, "the begin and the length of the access", "vector.store"),
+        **_accesses(
+            check_consecutive,
+            "the begin and the length of the access",
+            "vector.load",
+            "vector.store",
+        ),
         **_accesses(
             check_transfer,
             "the begin of the access, and its length along dimensions that are marked in bounds",
@@ -621,7 +614,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         # affine
         **_accesses(
-            check_affine,
+            check_consecutive,
             "the indices that the map gives",
             *_of("affine", "load store vector_load vector_store"),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -21,25 +22,22 @@ def as_index(value: Any) -> Any:
     return arith.index_cast(ir.IndexType.get(), value)
 
 
-def add(left: Any, right: Any) -> Any:
-    """Return `left + right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    return arith.addi(index(left), index(right))
+def _on_sizes(
+    of_numbers: Callable[[int, int], int], build: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """Return a function of two sizes that gives a number where both are, else builds an op."""
+
+    def compute(left: Any, right: Any) -> Any:
+        if isinstance(left, int) and isinstance(right, int):
+            return of_numbers(left, right)
+        return build(index(left), index(right))
+
+    return compute
 
 
-def sub(left: Any, right: Any) -> Any:
-    """Return `left - right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left - right
-    return arith.subi(index(left), index(right))
-
-
-def mul(left: Any, right: Any) -> Any:
-    """Return `left * right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    return arith.muli(index(left), index(right))
+add = _on_sizes(operator.add, arith.addi)
+sub = _on_sizes(operator.sub, arith.subi)
+mul = _on_sizes(operator.mul, arith.muli)
 
 
 def compare(predicate: str, left: Any, right: Any) -> Any:

@@ -26,6 +26,7 @@ from linalg_ext.structured.op_builders import as_value, build, require_insertion
 from linalg_ext.structured.operands import bind, static_sizes
 from linalg_ext.structured.outputs import all_or_nothing, make_outputs
 from linalg_ext.structured.payload import build_generic
+from linalg_ext.transforms.ir_utils.walking import set_function_type
 
 
 def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
@@ -252,6 +253,5 @@ def compile_narrow(
             with ir.InsertionPoint(function.add_entry_block()):
                 result = on_values(unsafe_request, list(function.arguments), None)
                 func.ReturnOp([result])
-            signature = ir.FunctionType.get(types, [result.type])
-            function.attributes["function_type"] = ir.TypeAttr.get(signature)
+            set_function_type(function, types, [result.type])
         return compile_copy(Module.of(module), "einsum", trusted=True, key=key)
