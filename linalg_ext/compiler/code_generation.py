@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from linalg_ext.bindings import ir
-from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.explaining import explained, written_plans
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, showing_progress, stage
 from linalg_ext.executable.code_variants import Shared, Whole, Work
-from linalg_ext.executable.explanation import Explanation, Stage
+from linalg_ext.executable.explanation import ExplainedDecision, Explanation, Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
@@ -103,7 +103,7 @@ def code_of(module: ir.Module, work: Work, explanation: Explanation, clock: Cloc
     """
     target = explanation.target
     stages: list[Stage] = []
-    written: list[WrittenPlan] = []
+    written: list[ExplainedDecision] = []
 
     def on_stage(name: str, module: ir.Module) -> None:
         stages.append(stage(name, module, clock))

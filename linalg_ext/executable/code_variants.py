@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError, warn
@@ -28,7 +29,7 @@ from linalg_ext.executable.kernel_data import (
     stages_data,
     stages_of,
 )
-from linalg_ext.executable.signature import Failures
+from linalg_ext.executable.signature import report_failure
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code, PackedFunction
@@ -92,13 +93,13 @@ class OneThread:
     Attributes:
         whole: the code, and the end of its lowering.
         function: the function of the kernel, which must not outlive the code.
-        failures: the errors of its statuses.
+        report: raises the error of a status.
         polls: True where an interrupt ends a call.
     """
 
     whole: Whole
     function: PackedFunction
-    failures: Failures
+    report: Callable[[int], NoReturn]
     polls: bool
 
     def __init__(self, name: str, symbol: str, code: Whole | Callable[[], Whole]) -> None:
@@ -125,7 +126,7 @@ class OneThread:
 
     def _take(self, whole: Whole) -> None:
         self.function = whole.code.function(self._symbol)
-        self.failures = Failures(self._name, whole.assertions)
+        self.report = partial(report_failure, self._name, whole.assertions)
         intermediates.lend_to(whole.code)
         self.polls = interrupts.lend_to(whole.code)
         self.whole = whole
@@ -141,7 +142,7 @@ class Shared:
         steps: of the compilation, without the modules; none for code that was kept.
         function: takes the arguments of the kernel's own function, and in place of the status the
             result of `threads.context`. It must not outlive the code.
-        failures, polls: as of `OneThread`.
+        report, polls: as of `OneThread`.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class Shared:
         self.decisions = tuple(decisions)
         self.steps = tuple(steps)
         self.function = code.function(work.symbol)
-        self.failures = Failures(work.name, assertions)
+        self.report = partial(report_failure, work.name, self.assertions)
         intermediates.lend_to(code)
         self.polls = interrupts.lend_to(code)
 
