@@ -39,7 +39,7 @@ def calibrate(machine: Target) -> Target:
     """
     start = time.perf_counter()
     with using(machine), threads.using(1):
-        functions = function_rates()
+        functions = [(name, _function_rate(name)) for name in FUNCTIONS]
         call = call_seconds()
         figures = Figures(
             source=MEASURED,
@@ -225,11 +225,6 @@ _CROWD = (*["simple"] * 2, "exp", "simple", "tanh", *["simple"] * 5, "sqrt", "si
 _MAP = "affine_map<(i) -> (i)>"
 
 
-def function_rates() -> list[tuple[str, float]]:
-    """Return the results a second of each of `FUNCTIONS`."""
-    return [(name, _function_rate(name)) for name in FUNCTIONS]
-
-
 def crowding(rates: Mapping[str, float]) -> float:
     """Return the factor by which functions take longer where one loop has several of them.
 
@@ -275,6 +270,7 @@ def nest_seconds() -> float:
 
 
 def _function_rate(name: str) -> float:
+    """Return the results a second of one of `FUNCTIONS`."""
     if name != "simple":
         return _ELEMENTS / _own_seconds([_op(name)])
     short, long = (_chain_seconds([_op(name)] * count) for count in (_SHORT, _LONG))

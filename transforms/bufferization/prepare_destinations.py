@@ -111,18 +111,10 @@ def prepare_destinations(module: ir.Operation) -> Report:
 
 
 _SIZES = frozenset(
-    [
-        "affine.apply",
-        "arith.addi",
-        "arith.constant",
-        "arith.index_cast",
-        "arith.maxsi",
-        "arith.minsi",
-        "arith.muli",
-        "arith.subi",
-        "memref.dim",
-        "tensor.dim",
-    ]
+    (
+        *("affine.apply", "arith.addi", "arith.constant", "arith.index_cast", "arith.maxsi"),
+        *("arith.minsi", "arith.muli", "arith.subi", "memref.dim", "tensor.dim"),
+    )
 )
 """Operations that may be done early: they fail nowhere, and read nothing that is written."""
 

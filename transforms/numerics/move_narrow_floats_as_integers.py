@@ -30,14 +30,8 @@ NAME = "linalg-ext-move-narrow-floats-as-integers"
 
 _MOVES = frozenset(
     {
-        "llvm.extractelement",
-        "llvm.insertelement",
-        "llvm.intr.masked.load",
-        "llvm.intr.masked.store",
-        "llvm.load",
-        "llvm.select",
-        "llvm.shufflevector",
-        "llvm.store",
+        *("llvm.extractelement", "llvm.insertelement", "llvm.shufflevector", "llvm.select"),
+        *("llvm.intr.masked.load", "llvm.intr.masked.store", "llvm.load", "llvm.store"),
     }
 )
 """Ops that move bits of any meaning."""
