@@ -21,7 +21,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
@@ -38,7 +38,6 @@ from linalg_ext.cache.store import (
     require_usable,
 )
 from linalg_ext.errors import CacheError, warn
-from linalg_ext.utils.scopes import holding
 
 __all__ = [
     "Entry",
@@ -105,9 +104,14 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
     _configured_folder, _configured_limit = text, size
 
 
-def off() -> AbstractContextManager[object]:
+@contextmanager
+def off() -> Iterator[None]:
     """Neither look up nor keep kernels that are compiled inside the `with` block."""
-    return holding(_is_off, True)
+    token = _is_off.set(True)
+    try:
+        yield
+    finally:
+        _is_off.reset(token)
 
 
 def store() -> Store | None:
