@@ -9,9 +9,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.structured.constants import index
+from linalg_ext.structured.maps import iterators_attribute
 from linalg_ext.structured.mixed import mixed_operands, type_shape
 
-from .generics import iterators
 from .walking import copied
 
 
@@ -97,7 +97,7 @@ def _generic(
         list(inputs),
         list(outputs),
         ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
-        iterators(["parallel"] * rank),
+        iterators_attribute(["parallel"] * rank),
     )
     block = generic.regions[0].blocks.append(*(operand.type.element_type for operand in operands))
     with ir.InsertionPoint(block):
