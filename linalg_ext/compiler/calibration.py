@@ -228,10 +228,8 @@ _MAP = "affine_map<(i) -> (i)>"
 def crowding(rates: Mapping[str, float]) -> float:
     """Return the factor by which functions take longer where one loop has several of them.
 
-    The loop has simple ops too. The part of their time that stays visible is subtracted.
-
-    Args:
-        rates: of each function by itself.
+    The loop has simple ops too. The part of their time that stays visible is subtracted. `rates`
+    are of each function by itself.
     """
     apart = {name: _ELEMENTS / rate for name, rate in rates.items()}
     simple = BESIDE_FUNCTIONS * _CROWD.count("simple") * apart["simple"]

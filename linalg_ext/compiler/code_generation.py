@@ -76,11 +76,7 @@ def cut(work: Work, threads: int) -> Shared | None:
 
 @showing_progress
 def whole(work: Work, explanation: Explanation) -> Whole:
-    """Return the code for one thread of work that is also shared.
-
-    Args:
-        work: the work.
-        explanation: of the passes before it.
+    """Return the code for one thread of work that is also shared; `explanation` is as of `code_of`.
 
     Raises:
         LinalgExtError: it cannot be compiled.
@@ -92,11 +88,7 @@ def whole(work: Work, explanation: Explanation) -> Whole:
 def code_of(module: ir.Module, work: Work, explanation: Explanation, clock: Clock) -> Whole:
     """Lower a module on buffers and make its code, for one thread; the module is used up.
 
-    Args:
-        module: of the work.
-        work: its name and options.
-        explanation: of the passes before.
-        clock: has run since the last of them.
+    `explanation` is of the passes before, since the end of which the clock has run.
 
     Raises:
         LinalgExtError: it cannot be compiled.

@@ -17,12 +17,7 @@ from linalg_ext.structured.outputs import initial_tensor
 
 
 def compile_op(call: OpCall, key: str | None) -> Kernel:
-    """Return the kernel of an op, made.
-
-    Args:
-        call: the call that it is for.
-        key: its key in the cache, if it is kept.
-    """
+    """Return the kernel for calls of an op, made; `key` is its key in the cache, if it is kept."""
     definition = call.definition
     results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
     options = CompilerOptions(result_dtypes=results)

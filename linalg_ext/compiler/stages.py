@@ -25,13 +25,7 @@ LARGE_BYTES = 1 << 20
 
 
 def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
-    """Return a module as it is now.
-
-    Args:
-        name: of the stage.
-        module: read, not kept.
-        clock: has run since the stage before.
-    """
+    """Return a stage with the module as it is now; the clock has run since the stage before."""
     if (progress := _progress.get()) is not None and name in _PHASES:
         progress.advance(_PHASES[_PHASES.index(name) + 1])
     bytecode = to_bytecode(module.operation)

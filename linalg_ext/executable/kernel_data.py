@@ -99,8 +99,8 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
 def _type_data(type_: ValueType) -> Data:
     data: Data = {"text": type_.text, "kind": "scalar", "element": type_.element.mlir}
     if isinstance(type_, ArrayType):
-        data |= {name: getattr(type_, name) for name in ("kind", "shape", "vector", "strides")}
-        data["offset"] = type_.offset
+        names = ("kind", "shape", "vector", "strides", "offset")
+        data |= {name: getattr(type_, name) for name in names}
     return data
 
 

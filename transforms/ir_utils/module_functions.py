@@ -148,11 +148,9 @@ class Functions:
         return name
 
     def adopt(self, key: object, function: ir.Operation) -> str:
-        """Take a copy of a function of another module, and name it.
+        """Take a copy of a function of another module, and name it; `key` is as of `add`.
 
-        Args:
-            key: all that it is made of.
-            function: may call the functions of this module.
+        It may call the functions of this module.
         """
         name = self._next_name()
         copy = function.clone(ir.InsertionPoint(self._block))
