@@ -56,28 +56,13 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install torch-mlir"
 
-_DIALECTS = (
-    "affine",
-    "arith",
-    "bufferization",
-    "builtin",
-    "cf",
-    "complex",
-    "ext",
-    "func",
-    "irdl",
-    "linalg",
-    "llvm",
-    "math",
-    "memref",
-    "scf",
-    "tensor",
-    "transform",
-    "vector",
-)
+_DIALECTS = """
+    affine arith bufferization builtin cf complex ext func irdl linalg llvm math memref scf
+    tensor transform vector
+"""
 _NAMES = {
     **{name: name for name in ("execution_engine", "ir", "passmanager", "rewrite")},
-    **{name: f"dialects.{name}" for name in _DIALECTS},
+    **{name: f"dialects.{name}" for name in _DIALECTS.split()},
     # The dialects and passes between PyTorch's ops and linalg; `mlir` does not have them.
     "exporters": "_mlir_libs._torchMlir",
     "interpreter": "dialects.transform.interpreter",

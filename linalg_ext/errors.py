@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
 
 
 class SourceLocation(NamedTuple):
@@ -153,19 +153,21 @@ class NotationError(LinalgExtError, ValueError):
     """A text in one of the notations (YAML, ...) cannot be read or written."""
 
 
+class _Letter(TypedDict, total=False):
+    """Parts of an error that its subclasses pass on, as of `LinalgExtError`."""
+
+    where: SourceLocation | str | None
+    expected: str | None
+    hint: str | None
+
+
 class IRError(LinalgExtError):
     """Something is wrong with a module; `diagnostics` carries upstream's messages whole."""
 
     def __init__(
-        self,
-        what: str,
-        *,
-        where: SourceLocation | str | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
-        diagnostics: Sequence[str] = (),
+        self, what: str, *, diagnostics: Sequence[str] = (), **letter: Unpack[_Letter]
     ) -> None:
-        super().__init__(what, where=where, expected=expected, hint=hint, notes=diagnostics)
+        super().__init__(what, notes=diagnostics, **letter)
         self.diagnostics = tuple(diagnostics)
 
 
@@ -184,16 +186,8 @@ class RecognitionError(IRError, ValueError):
         reason: the reason, in words that are the same for every op that is refused for it.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        reason: str,
-        where: SourceLocation | str | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
-    ) -> None:
-        super().__init__(what, where=where, expected=expected, hint=hint)
+    def __init__(self, what: str, *, reason: str, **letter: Unpack[_Letter]) -> None:
+        super().__init__(what, **letter)
         self.reason = reason
 
 
@@ -213,14 +207,12 @@ class PipelineError(IRError):
         pass_name: str | None = None,
         module_file: Path | None = None,
         command: str | None = None,
-        where: SourceLocation | str | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
         diagnostics: Sequence[str] = (),
+        **letter: Unpack[_Letter],
     ) -> None:
-        if command is not None and hint is None:
-            hint = f"repeat it with: {command}"
-        super().__init__(what, where=where, expected=expected, hint=hint, diagnostics=diagnostics)
+        if command is not None and letter.get("hint") is None:
+            letter["hint"] = f"repeat it with: {command}"
+        super().__init__(what, diagnostics=diagnostics, **letter)
         self.pass_name = pass_name
         self.module_file = module_file
         self.command = command

@@ -125,9 +125,10 @@ class Module(Shown, shown_as="module"):
         if translation is not None and SPELLED in payload:
             resolve(module._ir, translation)
             module.verify()
-        elif _holds_compute_type(text):
+        elif _mentions(text, "linalg_ext.compute_type"):
             module._check_compute_types(text if isinstance(text, str) else "")
-        if legalize and not allow_unregistered and _may_hold_exported(payload):
+        is_legalized = legalize and not allow_unregistered
+        if is_legalized and _mentions(payload, "tosa", "stablehlo", "torch"):
             hooks.facade("module").legalize_exported(module, trusted=trusted)
         return module
 
@@ -374,15 +375,8 @@ def _printing(after: str | Sequence[str] | None) -> IRPrinting | None:
     return IRPrinting(after_all=True, names=tuple(names))
 
 
-def _holds_compute_type(text: str | bytes) -> bool:
-    """Return whether some op may carry a compute type; bytecode has its strings in plain text."""
-    name = "linalg_ext.compute_type"
-    return name in text if isinstance(text, str) else name.encode() in text
-
-
-def _may_hold_exported(text: str | bytes) -> bool:
-    """Return whether some op may be of an exporter; bytecode has the names in plain text."""
-    names = ("tosa", "stablehlo", "torch")
+def _mentions(text: str | bytes, *names: str) -> bool:
+    """Return whether a text may have ops or attributes of some names; bytecode has them as text."""
     return any((name in text if isinstance(text, str) else name.encode() in text) for name in names)
 
 

@@ -1,8 +1,8 @@
 """The command `linalg-ext`.
 
-A new command is a file here with a function of the same name and its `EXAMPLES`, and that name in
-`COMMANDS`. Modules that load slowly (MLIR, NumPy) are imported inside the function, so that
-`--help` stays quick.
+A new command is a file here with a function of the same name and `EXAMPLES` for the end of its
+help, and that name in `COMMANDS`. Modules that load slowly (MLIR, NumPy) are imported inside the
+function, so that `--help` stays quick.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ EXAMPLES = (
     "linalg-ext cache info --json",
     "linalg-ext cache clear",
 )
-"""Examples at the end of the command's help."""
 
 
 class Action(Enum):

@@ -20,7 +20,6 @@ EXAMPLES = (
     "linalg-ext demo",
     "linalg-ext demo --out tour",
 )
-"""Examples at the end of the command's help."""
 
 
 def demo(
@@ -86,6 +85,7 @@ def _define(console: Console, out: Path) -> None:
 def _ir_of(op: StructuredOp, *shapes: tuple[int, ...]) -> str:
     from linalg_ext.bindings import func, ir
     from linalg_ext.ir.context import new_context
+    from linalg_ext.transforms.ir_utils.walking import set_function_type
 
     with new_context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -95,9 +95,7 @@ def _ir_of(op: StructuredOp, *shapes: tuple[int, ...]) -> str:
         with ir.InsertionPoint(function.add_entry_block()):
             result = op(*function.arguments)
             func.ReturnOp([result])
-        function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(types, [result.type])
-        )
+        set_function_type(function, types, [result.type])
         return str(module)
 
 

@@ -45,7 +45,6 @@ EXAMPLES = (
     "linalg-ext explain FILE.mlir --search greedy --html page.html",
     "linalg-ext explain FILE.mlir --schedule steps.json --html page.html",
 )
-"""Examples at the end of the command's help."""
 
 
 class _Explained(NamedTuple):

@@ -24,7 +24,6 @@ EXAMPLES = (
     "linalg-ext export FILE.mlir -o layer",
     "linalg-ext export FILE.mlir -o layer --target avx2 --no-link",
 )
-"""Examples at the end of the command's help."""
 
 
 def export(

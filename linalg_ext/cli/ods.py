@@ -16,7 +16,6 @@ EXAMPLES = (
     "linalg-ext ods FILE.tc --gen-ods-decl",
     "linalg-ext ods FILE.tc --gen-ods-decl --gen-impl --style 2020",
 )
-"""Examples at the end of the command's help."""
 
 _TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
 

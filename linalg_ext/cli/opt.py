@@ -141,7 +141,6 @@ EXAMPLES = (
     "linalg-ext opt FILE.mlir -cse --sugar -o OUT.mlir",
     "linalg-ext opt --list --json",
 )
-"""Examples at the end of the command's help."""
 
 _SPLIT = re.compile(r"^// -----\s*$", re.MULTILINE)
 """The line between the modules of a file, for `--split-input-file`."""

@@ -47,7 +47,6 @@ EXAMPLES = (
     "linalg-ext run FILE.mlir --time",
     "linalg-ext run FILE.mlir --inputs x.npz --seconds 10 --memory 512",
 )
-"""Examples at the end of the command's help."""
 
 
 def run(

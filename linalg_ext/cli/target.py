@@ -19,7 +19,6 @@ EXAMPLES = (
     "linalg-ext target avx2 --json -o avx2.json",
     "linalg-ext target --calibrate",
 )
-"""Examples at the end of the command's help."""
 
 _USAGE = "name a machine, or a file, or measure this one with --calibrate: one of them"
 

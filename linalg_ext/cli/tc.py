@@ -15,7 +15,6 @@ EXAMPLES = (
     "linalg-ext tc FILE.py --type f32",
     "linalg-ext tc FILE.py --op copy_ --type T=f32 -o OUT.tc",
 )
-"""Examples at the end of the command's help."""
 
 
 def tc(

@@ -16,7 +16,6 @@ EXAMPLES = (
     "linalg-ext write FILE.tc --to formula",
     "linalg-ext write --list",
 )
-"""Examples at the end of the command's help."""
 
 
 def _notations() -> list[str]:

@@ -16,7 +16,6 @@ EXAMPLES = (
     "linalg-ext yaml FILE.py",
     "linalg-ext yaml FILE.py --op copy_ -o OUT.yaml",
 )
-"""Examples at the end of the command's help."""
 
 
 def yaml(

@@ -39,7 +39,7 @@ def calibrate(machine: Target) -> Target:
     """
     start = time.perf_counter()
     with using(machine), threads.using(1):
-        functions = function_rates()
+        functions = [(name, _function_rate(name)) for name in FUNCTIONS]
         call = call_seconds()
         figures = Figures(
             source=MEASURED,
@@ -225,18 +225,11 @@ _CROWD = (*["simple"] * 2, "exp", "simple", "tanh", *["simple"] * 5, "sqrt", "si
 _MAP = "affine_map<(i) -> (i)>"
 
 
-def function_rates() -> list[tuple[str, float]]:
-    """Return the results a second of each of `FUNCTIONS`."""
-    return [(name, _function_rate(name)) for name in FUNCTIONS]
-
-
 def crowding(rates: Mapping[str, float]) -> float:
     """Return the factor by which functions take longer where one loop has several of them.
 
-    The loop has simple ops too. The part of their time that stays visible is subtracted.
-
-    Args:
-        rates: of each function by itself.
+    The loop has simple ops too. The part of their time that stays visible is subtracted. `rates`
+    are of each function by itself.
     """
     apart = {name: _ELEMENTS / rate for name, rate in rates.items()}
     simple = BESIDE_FUNCTIONS * _CROWD.count("simple") * apart["simple"]
@@ -275,6 +268,7 @@ def nest_seconds() -> float:
 
 
 def _function_rate(name: str) -> float:
+    """Return the results a second of one of `FUNCTIONS`."""
     if name != "simple":
         return _ELEMENTS / _own_seconds([_op(name)])
     short, long = (_chain_seconds([_op(name)] * count) for count in (_SHORT, _LONG))

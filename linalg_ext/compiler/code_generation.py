@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.explaining import explained, written_plans
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, showing_progress, stage
-from linalg_ext.executable.code_variants import Cut, Whole, Work
-from linalg_ext.executable.explanation import Explanation, Stage
+from linalg_ext.executable.code_variants import Shared, Whole, Work
+from linalg_ext.executable.explanation import ExplainedDecision, Explanation, Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
@@ -45,7 +44,7 @@ def work_to_share(module: ir.Module, bytecode: bytes, work: Work) -> Work | None
     return work._replace(bytecode=bytecode, is_open=sharing is Sharing.BY_SIZES)
 
 
-def cut(work: Work, threads: int) -> Cut | None:
+def cut(work: Work, threads: int) -> Shared | None:
     """Return the code for this many threads; None where nothing can be shared.
 
     Raises:
@@ -72,16 +71,12 @@ def cut(work: Work, threads: int) -> Cut | None:
         engine.function(work.symbol)
         decisions = [decision for report in info.reports for decision in report.decisions]
         steps = (*stages, Stage("code", clock.lap()))
-        return Cut(engine, slices, info.assertions, tuple(decisions), steps)
+        return Shared(work, engine, slices, info.assertions, decisions, steps)
 
 
 @showing_progress
 def whole(work: Work, explanation: Explanation) -> Whole:
-    """Return the code for one thread of work that is also shared.
-
-    Args:
-        work: the work.
-        explanation: of the passes before it.
+    """Return the code for one thread of work that is also shared; `explanation` is as of `code_of`.
 
     Raises:
         LinalgExtError: it cannot be compiled.
@@ -93,18 +88,14 @@ def whole(work: Work, explanation: Explanation) -> Whole:
 def code_of(module: ir.Module, work: Work, explanation: Explanation, clock: Clock) -> Whole:
     """Lower a module on buffers and make its code, for one thread; the module is used up.
 
-    Args:
-        module: of the work.
-        work: its name and options.
-        explanation: of the passes before.
-        clock: has run since the last of them.
+    `explanation` is of the passes before, since the end of which the clock has run.
 
     Raises:
         LinalgExtError: it cannot be compiled.
     """
     target = explanation.target
     stages: list[Stage] = []
-    written: list[WrittenPlan] = []
+    written: list[ExplainedDecision] = []
 
     def on_stage(name: str, module: ir.Module) -> None:
         stages.append(stage(name, module, clock))
@@ -152,13 +143,8 @@ def add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
     that the target may lack; and a compilation for another architecture makes none.
     """
     callee = f"_mlir_ciface_{symbol}"
-    function: Any = next(
-        op
-        for op in module.body.operations
-        if op.operation.name == "llvm.func"
-        and ir.StringAttr(op.operation.attributes["sym_name"]).value == callee
-    )
-    types = [str(argument.type) for argument in function.operation.regions[0].blocks[0].arguments]
+    function = ir.SymbolTable(module.operation)[callee].operation
+    types = [str(argument.type) for argument in function.regions[0].blocks[0].arguments]
     lines = [
         f"""
         %place{index} = llvm.getelementptr %table[{index}]

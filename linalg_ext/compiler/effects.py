@@ -10,6 +10,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.buffers import may_write, uses_of
+from linalg_ext.transforms.ir_utils.walking import callee_of, functions, name_of
 
 _OF_CALLERS = frozenset(
     {
@@ -26,7 +27,7 @@ def written_arguments(function: Any) -> frozenset[int]:
 
 
 def _written(function: ir.Operation, known: dict[str, frozenset[int]]) -> frozenset[int]:
-    name = ir.StringAttr(function.attributes["sym_name"]).value
+    name = name_of(function)
     arguments = function.regions[0].blocks[0].arguments
     # A function that calls itself is taken to write everything; the entry below is the true one.
     known[name] = frozenset(range(len(arguments)))
@@ -55,15 +56,9 @@ def _writes(use: ir.OpOperand, function: ir.Operation, written: dict[str, frozen
 def _written_by_callee(
     call: ir.Operation, function: ir.Operation, written: dict[str, frozenset[int]]
 ) -> frozenset[int]:
-    callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    callee = callee_of(call)
     if callee not in written:
-        module: Any = function.parent
-        for op in module.regions[0].blocks[0].operations:
-            attributes = op.operation.attributes
-            if (
-                op.operation.name == "func.func"
-                and ir.StringAttr(attributes["sym_name"]).value == callee
-                and len(op.operation.regions[0].blocks)
-            ):
-                return _written(op.operation, written)
+        for other in functions(function.parent):
+            if name_of(other) == callee:
+                return _written(other, written)
     return written.get(callee, frozenset(range(len(call.operands))))

@@ -24,6 +24,8 @@ from typing import Any
 from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
 from linalg_ext.errors import SignatureError
 from linalg_ext.executable.signature import ArrayType, Entry, ScalarType, Signature, ValueType
+from linalg_ext.transforms.ir_utils.module_functions import ARGUMENTS, attributes_of_arguments
+from linalg_ext.transforms.ir_utils.walking import function_type, functions, is_private, name_of
 
 PREFIX = "lx."
 """Put before every symbol that a module defines.
@@ -34,8 +36,6 @@ A user's function with the name `exp` would otherwise be called by LLVM in the p
 STATUS_ATTRIBUTE = "linalg_ext.status"
 """Marks the entry whose last argument, a memref<1xi64>, takes the number of a failed assertion."""
 
-_ARGUMENTS = "arg_attrs"
-
 
 def find_entry(module: ir.Module, name: str | None) -> Any:
     """Return the `func.func` to call: the one called `name`, or the only public one.
@@ -43,24 +43,20 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
     Raises:
         SignatureError: there is none, or several and no name; the message lists its functions.
     """
-    functions = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op
-        for op in module.body.operations
-        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
-    }
-    listing = ", ".join(f"`{function}`" for function in functions)
-    if not functions:
+    known = {name_of(function): function for function in functions(module)}
+    listing = ", ".join(f"`{function}`" for function in known)
+    if not known:
         raise SignatureError(
             "the module has no function to call",
             expected="a func.func with a body at its top level",
         )
     if name is not None:
-        if name not in functions:
+        if name not in known:
             raise SignatureError(
                 f"the module has no function `{name}`", expected=f"one of {listing}"
             )
-        return functions[name]
-    public = [op for op in functions.values() if not _is_private(op)] or list(functions.values())
+        return known[name]
+    public = [op for op in known.values() if not is_private(op)] or list(known.values())
     if len(public) > 1:
         raise SignatureError(
             "the module has several functions, and none was named",
@@ -72,8 +68,7 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
 def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
     """Add the native entry to `module`, in place, and hide everything else in it."""
     _hide_symbols(module)
-    inner = ir.StringAttr(function.operation.attributes["sym_name"]).value
-    types = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
+    inner, types = name_of(function), function_type(function)
     destinations = tuple(r.position for r in signature.results if _is_destination(r.type))
     returned = tuple(r.position for r in signature.results if not _is_destination(r.type))
 
@@ -91,10 +86,11 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
         )
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         wrapper.attributes[STATUS_ATTRIBUTE] = ir.UnitAttr.get()
-        if _ARGUMENTS in function.operation.attributes:
-            attributes = list(ir.ArrayAttr(function.operation.attributes[_ARGUMENTS]))
+        if ARGUMENTS in function.attributes:
+            # Attributes of others may hold for tensors alone.
+            attributes = attributes_of_arguments(function, "linalg_ext.")
             nothing = [ir.DictAttr.get({})] * (len(outputs) + 1)
-            wrapper.attributes[_ARGUMENTS] = ir.ArrayAttr.get([*map(_ours, attributes), *nothing])
+            wrapper.attributes[ARGUMENTS] = ir.ArrayAttr.get([*attributes, *nothing])
         block = wrapper.add_entry_block()
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
@@ -110,17 +106,6 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
     return Entry(symbol, destinations, returned)
 
 
-def _ours(attributes: Any) -> ir.DictAttr:
-    """Return the attributes of an argument that belong to this library.
-
-    Attributes of others may hold for tensors alone.
-    """
-    named: Any = ir.DictAttr(attributes)
-    return ir.DictAttr.get(
-        {own.name: own.attr for own in named if own.name.startswith("linalg_ext.")}
-    )
-
-
 def _is_destination(type_: ValueType) -> bool:
     return isinstance(type_, ScalarType) or (type_.kind == "tensor" and type_.is_static)
 
@@ -129,18 +114,10 @@ def _symbol(name: str) -> str:
     return "lx_entry_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
 
 
-def _is_private(op: Any) -> bool:
-    attributes = op.operation.attributes
-    return (
-        "sym_visibility" in attributes
-        and ir.StringAttr(attributes["sym_visibility"]).value == "private"
-    )
-
-
 def _hide_symbols(module: ir.Module) -> None:
     """Rename the module's own functions, make them private, and remove their C interfaces."""
     defined = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        name_of(op): op.operation
         for op in module.body.operations
         if "sym_name" in op.operation.attributes and not is_declaration(op.operation)
     }

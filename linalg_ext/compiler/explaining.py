@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.executable.explanation import Decision, Explanation, Row
+from linalg_ext.executable.explanation import Decision, ExplainedDecision, Explanation
 from linalg_ext.rewriting import Report
 from linalg_ext.target import Target
 from linalg_ext.transforms.ir_utils.module_functions import PLAN
+from linalg_ext.transforms.ir_utils.walking import name_of, ops_of
 
 
-@dataclass(frozen=True)
-class WrittenPlan:
-    """The plan of a function that describes itself."""
-
-    title: str
-    text: str
-
-    def rows(self) -> Sequence[Row]:
-        """Its lines."""
-        rows = []
-        for line in self.text.splitlines():
-            name, _, text = line.strip().partition("  ")
-            rows.append((name, text.strip()))
-        return rows
-
-
-def written_plans(module: ir.Module) -> list[WrittenPlan]:
-    """Return the plans that functions of a module carry."""
+def written_plans(module: ir.Module) -> list[ExplainedDecision]:
+    """Return the plans that functions of a module carry; the lines of each are its rows."""
     plans = []
-    for op in module.body.operations:
-        attributes = op.operation.attributes
-        if PLAN in attributes and "sym_name" in attributes:
-            name = ir.StringAttr(attributes["sym_name"]).value
-            plans.append(WrittenPlan(f"nest @{name}", ir.StringAttr(attributes[PLAN]).value))
+    for op in ops_of(module.body):
+        if PLAN in op.attributes and "sym_name" in op.attributes:
+            lines = ir.StringAttr(op.attributes[PLAN]).value.splitlines()
+            parts = (line.strip().partition("  ") for line in lines)
+            rows = tuple((name, text.strip()) for name, _, text in parts)
+            plans.append(ExplainedDecision(f"nest @{name_of(op)}", rows))
     return plans
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.code_generation import add_portable_call, code_of, work_to_share
@@ -30,7 +30,7 @@ from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
 from linalg_ext.transforms.ir_utils.module_functions import calls_python
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import name_of, operations
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 from linalg_ext.utils.logs import logger
@@ -54,9 +54,35 @@ def compile_copy(
             handles = load_libraries(list(map(str, options.libraries)))
             check_trust(
                 own.ir.operation,
-                provided=lambda name: _is_registered(name) or is_provided(name, handles),
+                provided=lambda name: (
+                    any(library.declared(name) for library in in_force())
+                    or is_provided(name, handles)
+                ),
             )
         return compile_in_place(own, entry, options, loan=loan, trusted=trusted, key=key)
+
+
+def compile_built(
+    name: str,
+    build: Callable[[], None],
+    options: CompilerOptions = DEFAULTS,
+    *,
+    key: str | None,
+) -> Kernel:
+    """`compile` a new module with one function, which is built at the insertion point.
+
+    Args:
+        name: of the function, and the location of its ops.
+        build: builds it.
+        options: as of `compile`.
+        key: of the kernel in the cache, if it is kept.
+    """
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name(name):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                build()
+        return compile_in_place(Module(module), name, options, loan=loan, key=key)
 
 
 @showing_progress
@@ -173,11 +199,6 @@ def _log(kernel: Kernel) -> None:
             fallbacks.info("%s: %s left %s", kernel.signature.name, name, reason)
 
 
-def _is_registered(name: str) -> bool:
-    """Return whether a registered library has a function of the name that a module declares."""
-    return any(library.declared(name) for library in in_force())
-
-
 def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:
     """Give the entry of a module the groups that are searched for; the result.
 
@@ -191,8 +212,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
     from linalg_ext.transforms.grouping import search
 
     with module.context:
-        function = find_entry(module.ir, entry).operation
-        name = ir.StringAttr(function.attributes["sym_name"]).value
+        name = name_of(find_entry(module.ir, entry))
     with not_searching():
         grouping = search(module, chosen_search, function=name, trusted=trusted)
     report = Report("linalg-ext-search", decisions=[grouping])

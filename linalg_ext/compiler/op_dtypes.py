@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from linalg_ext.definition import calls
-from linalg_ext.definition.calls import common_dtype
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.dtypes import DType, by_dtype
-
-__all__ = ["common_dtype", "resolve_dtypes", "unsigned_type_vars"]
 
 
 def resolve_dtypes(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.module_compilation import compile_in_place
+from linalg_ext.compiler.module_compilation import compile_built
 from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.executable.kernel import CompilerOptions, Kernel
-from linalg_ext.ir.context import borrowed_context
-from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.op_builders import build, results_of
 from linalg_ext.structured.operands import bind
@@ -17,26 +17,11 @@ from linalg_ext.structured.outputs import initial_tensor
 
 
 def compile_op(call: OpCall, key: str | None) -> Kernel:
-    """Return the kernel of an op, made.
-
-    Args:
-        call: the call that it is for.
-        key: its key in the cache, if it is kept.
-    """
+    """Return the kernel for calls of an op, made; `key` is its key in the cache, if it is kept."""
     definition = call.definition
     results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name(definition.name):
-            module = ir.Module.create()
-            with ir.InsertionPoint(module.body):
-                _build_function(call)
-        return compile_in_place(
-            Module(module),
-            definition.name,
-            CompilerOptions(result_dtypes=results),
-            loan=loan,
-            key=key,
-        )
+    options = CompilerOptions(result_dtypes=results)
+    return compile_built(definition.name, partial(_build_function, call), options, key=key)
 
 
 def _build_function(call: OpCall) -> None:

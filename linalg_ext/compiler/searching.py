@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from linalg_ext import cache
 from linalg_ext.runtime.kernel_cache import apart
+from linalg_ext.utils.scopes import holding
 
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
@@ -39,22 +40,13 @@ def searching(search: Search | None) -> Iterator[None]:
         yield
         return
     caching = cache.off() if search.key is None else nullcontext()
-    token = _in_force.set(search)
-    try:
-        with caching, apart("search", *(search.key or ())):
-            yield
-    finally:
-        _in_force.reset(token)
-
-
-@contextmanager
-def not_searching() -> Iterator[None]:
-    """Have modules that are compiled inside the `with` block compiled as they are."""
-    token = _in_force.set(None)
-    try:
+    with holding(_in_force, search), caching, apart("search", *(search.key or ())):
         yield
-    finally:
-        _in_force.reset(token)
+
+
+def not_searching() -> AbstractContextManager[None]:
+    """Have modules that are compiled inside the `with` block compiled as they are."""
+    return holding(_in_force, None)
 
 
 def in_force() -> Search | None:

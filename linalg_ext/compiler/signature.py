@@ -21,6 +21,7 @@ from linalg_ext.executable.signature import (
 )
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.transforms.ir_utils.walking import function_type, name_of
 
 _MOST_DIMENSIONS = 64
 """The highest rank of a NumPy array."""
@@ -29,8 +30,8 @@ _MOST_DIMENSIONS = 64
 def read_signature(
     function: Any,
     *,
-    written: frozenset[int] = frozenset(),
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    written: frozenset[int],
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
 ) -> Signature:
     """Return the signature of a `func.func`.
 
@@ -43,8 +44,7 @@ def read_signature(
     Raises:
         SignatureError: a type that no array can stand for; the message names the argument.
     """
-    name = ir.StringAttr(function.operation.attributes["sym_name"]).value
-    kind = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
+    name, kind = name_of(function), function_type(function)
     parameters = tuple(
         Parameter(index, read_type(type_, f"argument {index} of `{name}`"), index in written)
         for index, type_ in enumerate(kind.inputs)

@@ -26,8 +26,6 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
     """
     if isinstance(source, str | bytes):
         return Module.parse(source, trusted=trusted, context=context)
-    if isinstance(source, Module):
-        return _copied(source.payload().ir.operation, context)
     return _copied(_module_of(source), context)
 
 
@@ -38,19 +36,17 @@ def as_source(source: ModuleLike | bytes) -> str | bytes:
         ArgumentError: `source` is not a module.
         VerificationError: it breaks a rule of one of its ops.
     """
-    if isinstance(source, str | bytes):
-        return source
-    if isinstance(source, Module):
-        return _bytecode(source.payload().ir.operation)
-    return _bytecode(_module_of(source))
+    return source if isinstance(source, str | bytes) else _bytecode(_module_of(source))
 
 
 def _module_of(source: Any) -> ir.Operation:
-    """Return the operation of upstream's module.
+    """Return the operation of a module, ours or upstream's.
 
     Raises:
         ArgumentError: `source` is none.
     """
+    if isinstance(source, Module):
+        return source.payload().ir.operation
     if isinstance(source, ir.Module | ir.Operation | ir.OpView):
         operation = source.operation
         if operation.name == "builtin.module":

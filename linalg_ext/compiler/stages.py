@@ -15,6 +15,7 @@ from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import count_operations
 from linalg_ext.transforms.pipelines import PIPELINES, stage_text
 from linalg_ext.utils.progress import Progress
+from linalg_ext.utils.scopes import holding
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,13 +25,7 @@ LARGE_BYTES = 1 << 20
 
 
 def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
-    """Return a module as it is now.
-
-    Args:
-        name: of the stage.
-        module: read, not kept.
-        clock: has run since the stage before.
-    """
+    """Return a stage with the module as it is now; the clock has run since the stage before."""
     if (progress := _progress.get()) is not None and name in _PHASES:
         progress.advance(_PHASES[_PHASES.index(name) + 1])
     bytecode = to_bytecode(module.operation)
@@ -51,12 +46,9 @@ def showing_progress(compile: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(compile)
     def compile_shown(*arguments: P.args, **options: P.kwargs) -> R:
-        with Progress("compiling", len(_PHASES) - 1, time.perf_counter) as progress:
-            token = _progress.set(progress)
-            try:
-                return compile(*arguments, **options)
-            finally:
-                _progress.reset(token)
+        bar = Progress("compiling", len(_PHASES) - 1, time.perf_counter)
+        with bar, holding(_progress, bar):
+            return compile(*arguments, **options)
 
     return compile_shown
 

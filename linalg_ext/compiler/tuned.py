@@ -64,16 +64,12 @@ def _tried(choices: Choices, make: Make) -> Kernel:
 
 def _with(choices: Choices, make: Make) -> Kernel:
     def run() -> Kernel:
-        with choosing(choices), apart("choices", *_choices_key(choices)):
+        plans = {key: variation.as_data() for key, variation in sorted(choices.plans.items())}
+        with choosing(choices), apart("choices", plans, choices.vector_bits, choices.streams):
             return make()
 
     # Code for several threads is made later, under the options in force now.
     return copy_context().run(run)
-
-
-def _choices_key(choices: Choices) -> tuple[object, ...]:
-    plans = {key: variation.as_data() for key, variation in sorted(choices.plans.items())}
-    return plans, choices.vector_bits, choices.streams
 
 
 def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:

@@ -19,6 +19,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 from linalg_ext import cache
@@ -248,11 +249,9 @@ class _Worker:
 
     def _about(self, kernel: Kernel) -> Answer:
         self._compiled = kernel
-        times = kernel.compile_times
         return {
             "signature": signature_data(kernel.signature),
-            "times": dict(kernel.times),
-            "passes": times.passes,
+            "times": asdict(kernel.compile_times),
         }
 
     def _measure(self, request: Request) -> Answer:

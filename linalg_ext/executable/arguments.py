@@ -98,14 +98,6 @@ class Argument(ABC):
             hint=dtypes.cure_for(dtype) or f"convert it with {name}.astype({str(accepted[0])!r})",
         )
 
-    def refuse_mask(self) -> NoReturn:
-        """Raise the error for a masked array."""
-        raise self.error(
-            ArgumentError,
-            "is a masked array, and compiled code reads no mask",
-            hint="fill it first: array.filled(value)",
-        )
-
 
 class Place(Argument):
     """An argument or a result that accepts arrays of one type, written or not."""
@@ -198,12 +190,8 @@ def as_array(value: Any, name: str) -> Array:
         ArgumentError: a masked array, one on a device, or no array at all.
     """
     # The check loads numpy.ma, which takes longer than most calls.
-    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{name} is a masked array, and compiled code reads no mask",
-            where=caller_location(),
-            hint="fill it first: array.filled(value)",
-        )
+    if type(value) is not np.ndarray:
+        refuse_mask(value, name)
     if is_dask(value):
         raise ArgumentError(
             f"{name} is a dask array, and its elements are wanted here",
@@ -239,6 +227,16 @@ def as_array(value: Any, name: str) -> Array:
             hint=error.hint,
         ) from None
     return array
+
+
+def refuse_mask(value: Any, name: str) -> None:
+    """Raise an ArgumentError for a masked array."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name} is a masked array, and compiled code reads no mask",
+            where=caller_location(),
+            hint="fill it first: array.filled(value)",
+        )
 
 
 def of_buffer(value: Any) -> Array | None:
@@ -356,8 +354,7 @@ class ScalarArgument(Argument):
             frame[self.word + index] = int.from_bytes(word, "little", signed=True)
 
     def _checked(self, value: Any) -> Array:
-        if isinstance(value, np.ma.MaskedArray):
-            self.refuse_mask()
+        refuse_mask(value, self.name)
         array = np.asarray(value)
         if array.ndim:
             raise self.error(
@@ -449,8 +446,7 @@ class ArrayArgument(Place):
         return copy
 
     def _as_array(self, value: Any) -> Array:
-        if isinstance(value, np.ma.MaskedArray):
-            self.refuse_mask()
+        refuse_mask(value, self.name)
         if isinstance(value, np.ndarray | np.generic):
             return np.asarray(value)
         if (buffer := of_buffer(value)) is not None:
@@ -641,8 +637,7 @@ class ResultSlot(Place):
 
     def check_out(self, out: Any) -> None:
         """Raise an ArgumentError for an `out` that does not fit the result; sizes may be open."""
-        if isinstance(out, np.ma.MaskedArray):
-            self.refuse_mask()
+        refuse_mask(out, self.name)
         if not isinstance(out, np.ndarray):
             raise self.error(ArgumentError, f"is {kind_of(out)}", expected="an array")
         if out.dtype not in self.dtypes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError, warn
@@ -28,7 +29,7 @@ from linalg_ext.executable.kernel_data import (
     stages_data,
     stages_of,
 )
-from linalg_ext.executable.signature import Failures
+from linalg_ext.executable.signature import report_failure
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.machine_code import Code, PackedFunction
@@ -86,33 +87,19 @@ class Whole(NamedTuple):
         return (*self.stages, Stage("code", self.seconds))
 
 
-class Cut(NamedTuple):
-    """The code for several threads, with a function of the kernel's name.
-
-    It has a number of `slices` for each shared loop, in order; the largest one if sizes are open.
-    `steps` are those of its compilation, without the modules; none for code that was kept.
-    """
-
-    code: Code
-    slices: tuple[int, ...]
-    assertions: tuple[str, ...]
-    decisions: tuple[Decision, ...] = ()
-    steps: tuple[Stage, ...] = ()
-
-
 class OneThread:
     """The code of a kernel that one thread runs, made when it is first asked for.
 
     Attributes:
         whole: the code, and the end of its lowering.
         function: the function of the kernel, which must not outlive the code.
-        failures: the errors of its statuses.
+        report: raises the error of a status.
         polls: True where an interrupt ends a call.
     """
 
     whole: Whole
     function: PackedFunction
-    failures: Failures
+    report: Callable[[int], NoReturn]
     polls: bool
 
     def __init__(self, name: str, symbol: str, code: Whole | Callable[[], Whole]) -> None:
@@ -139,29 +126,44 @@ class OneThread:
 
     def _take(self, whole: Whole) -> None:
         self.function = whole.code.function(self._symbol)
-        self.failures = Failures(self._name, whole.assertions)
+        self.report = partial(report_failure, self._name, whole.assertions)
         intermediates.lend_to(whole.code)
         self.polls = interrupts.lend_to(whole.code)
         self.whole = whole
 
 
 class Shared:
-    """Code whose loops threads share.
+    """Code for several threads, which share its loops.
 
-    `function` takes the arguments of the kernel's own function, and in place of the status the
-    result of `threads.context`.
+    Attributes:
+        code, assertions: as of `Whole`.
+        slices: the number of slices of each shared loop, in order; the largest if sizes are open.
+        decisions: of the compilation.
+        steps: of the compilation, without the modules; none for code that was kept.
+        function: takes the arguments of the kernel's own function, and in place of the status the
+            result of `threads.context`. It must not outlive the code.
+        report, polls: as of `OneThread`.
     """
 
-    def __init__(self, work: Work, cut: Cut) -> None:
-        """Made by `SharedWork`."""
-        self.decisions = cut.decisions
-        self.slices = cut.slices
-        self.steps = cut.steps
-        self.failures = Failures(work.name, cut.assertions)
-        self._code = cut.code  # which the function must not outlive
-        self.function = cut.code.function(work.symbol)
-        intermediates.lend_to(cut.code)
-        self.polls = interrupts.lend_to(cut.code)
+    def __init__(
+        self,
+        work: Work,
+        code: Code,
+        slices: Sequence[int],
+        assertions: Sequence[str],
+        decisions: Sequence[Decision],
+        steps: Sequence[Stage] = (),
+    ) -> None:
+        """Made by `SharedWork`, for its work."""
+        self.code = code
+        self.slices = tuple(slices)
+        self.assertions = tuple(assertions)
+        self.decisions = tuple(decisions)
+        self.steps = tuple(steps)
+        self.function = code.function(work.symbol)
+        self.report = partial(report_failure, work.name, self.assertions)
+        intermediates.lend_to(code)
+        self.polls = interrupts.lend_to(code)
 
     @property
     def slices_text(self) -> str:
@@ -242,8 +244,7 @@ class SharedWork:
 
     def _compiled(self, threads: int) -> Shared | None:
         try:
-            cut = self._cut_for(threads)
-            return None if cut is None else Shared(self.work, cut)
+            return self._cut_for(threads)
         except LinalgExtError as error:
             # The fault is this library's, and the code for one thread serves all calls.
             warn(
@@ -253,16 +254,16 @@ class SharedWork:
             )
             return None
 
-    def _cut_for(self, threads: int) -> Cut | None:
+    def _cut_for(self, threads: int) -> Shared | None:
         """Return the code for a number of threads, kept or new; None if no loop can be shared."""
         key = self._key_for(threads)
         entry = kernel_cache.read(key)
         if entry is not None:
             try:
-                return _read(entry)
+                return self._rebuilt(entry)
             except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
                 pass  # a damaged entry counts as absent
-        cut: Cut | None = hooks.facade("compiler").cut(self.work, threads)
+        cut: Shared | None = hooks.facade("compiler").cut(self.work, threads)
         record: dict[str, Any] = {"slices": ()}
         files = {}
         if cut is not None:
@@ -277,18 +278,13 @@ class SharedWork:
         kernel_cache.write(key, f"{self.work.name}, {threads} threads", record, files)
         return cut
 
-
-def _read(entry: Entry) -> Cut | None:
-    """Return the code of an entry; None for an entry without shared loops."""
-    record = entry.record
-    if not record["slices"]:
-        return None
-    return Cut(
-        kernel_cache.load(entry),
-        tuple(record["slices"]),
-        tuple(record["assertions"]),
-        decisions_of(record["decisions"]),
-    )
+    def _rebuilt(self, entry: Entry) -> Shared | None:
+        """Return the code of an entry; None for an entry without shared loops."""
+        record = entry.record
+        if not record["slices"]:
+            return None
+        code, decisions = kernel_cache.load(entry), decisions_of(record["decisions"])
+        return Shared(self.work, code, record["slices"], record["assertions"], decisions)
 
 
 STAGES = "stages"

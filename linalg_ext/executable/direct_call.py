@@ -85,7 +85,7 @@ class Callee(NamedTuple):
             interrupts.watch()
         code.function(ctypes.addressof(frame) + TABLE * WORD)
         if frame[STATUS]:
-            code.failures.report(frame[STATUS])
+            code.report(frame[STATUS])
 
 
 class ShortCall(ABC):

@@ -107,14 +107,13 @@ def _kernel_of(entry: Entry) -> Kernel:
     if work is not None:
         before = explanation_of(record["before"], target)
         shared = SharedWork(work_of(work, entry.files[_WORK]), before, entry.key)
-    phases, passes = (tuple(map(tuple, record["times"][name])) for name in ("phases", "passes"))
     return kernel_of(
         record,
         kernel_cache.load(entry) if kernel_cache.CODE in entry.files else None,
         stages_of(record["stages"], entry.files[STAGES]),
         target,
         shared,
-        times=CompileTimes(phases, passes),
+        times=CompileTimes.of_data(record["times"]),
         is_kept=True,
         recipe=_recipe_of(entry),
     )

@@ -14,6 +14,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from linalg_ext.errors import ArgumentError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+@dataclass(eq=False, repr=False)
 class Stage:
     """The module at one stage of the lowering, shown on request only.
 
@@ -38,37 +40,27 @@ class Stage:
         passes: the name and the processor time of each run of passes since the stage before.
     """
 
-    def __init__(
-        self,
-        name: str,
-        seconds: float,
-        bytecode: bytes = b"",
-        allow_unregistered: bool = False,
-        kept_text: str = "",
-        kept_count: int = 0,
-    ) -> None:
-        self.name = name
-        self.seconds = seconds
-        self.bytecode = bytecode
-        self.allow_unregistered = allow_unregistered
-        self.kept_text = kept_text
-        self.kept_count = kept_count
-        self.passes: tuple[tuple[str, float], ...] = ()
+    name: str
+    seconds: float
+    bytecode: bytes = b""
+    allow_unregistered: bool = False
+    kept_text: str = ""
+    kept_count: int = 0
+    passes: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any], content: bytes) -> Stage:
         """Rebuild a stage from its `data`, and its bytecode or its text."""
         is_text = data["is_text"]
-        stage = cls(
+        return cls(
             data["name"],
             data["seconds"],
             b"" if is_text else content,
             data["allow_unregistered"],
             content.decode() if is_text else "",
             data["operations"],
+            tuple((name, seconds) for name, seconds in data.get("passes", ())),
         )
-        stage.passes = tuple((name, seconds) for name, seconds in data.get("passes", ()))
-        return stage
 
     def data(self, operations: int) -> dict[str, Any]:
         """Return the stage as plain data, without its content, with the number of its ops."""
@@ -125,6 +117,12 @@ class CompileTimes:
         phases = tuple((step.name, step.seconds) for step in steps)
         return cls(phases, tuple(run for step in steps for run in step.passes))
 
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> CompileTimes:
+        """Rebuild times from their fields as plain data."""
+        phases, passes = (tuple(map(tuple, data[name])) for name in ("phases", "passes"))
+        return cls(phases, passes)
+
     @property
     def own(self) -> float:
         """Seconds in passes of this library."""
@@ -164,13 +162,38 @@ def _shortened(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:37]}..."
 
 
-def stage_of(stages: Mapping[str, str], name: str) -> str:
-    """Return the text of a stage; an ArgumentError if no stage has that name."""
-    if name not in stages:
-        raise ArgumentError(
-            f"{name!r} is not a stage of the kernel", expected="one of " + ", ".join(stages)
-        )
-    return stages[name]
+class Staged:
+    """A kernel with the stages and the times of its compilation.
+
+    Attributes:
+        compile_times: a picture of `times`: a bar for each step and for the costliest passes.
+    """
+
+    compile_times: CompileTimes
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The module at each stage of the lowering, as text, by the name of the stage."""
+        raise NotImplementedError
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """Seconds that each step of the compilation took, and their sum as `total`."""
+        times = dict(self.compile_times.phases)
+        return MappingProxyType({**times, "total": sum(times.values())})
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """Return the module as text, at one stage of the lowering.
+
+        Raises:
+            ArgumentError: there is no such stage; the message lists those there are.
+        """
+        stages = self.stages
+        if stage not in stages:
+            raise ArgumentError(
+                f"{stage!r} is not a stage of the kernel", expected="one of " + ", ".join(stages)
+            )
+        return stages[stage]
 
 
 Row = tuple[str, str]

@@ -275,13 +275,15 @@ def linker(target: Target) -> list[str] | None:
 
 def link(command: list[str], code: Path, library: Path, symbol: str) -> None:
     """Link `code` into `library`, which exports `symbol` alone; an ExportError if it fails."""
-    prefix = "" if Path(command[0]).name == "ld" else "-Wl,"
     with tempfile.TemporaryDirectory(prefix="linalg-ext-") as folder:
         script = Path(folder) / "shown"
         script.write_text(f"{{ global: {symbol}; local: *; }};\n")
         # The code holds absolute addresses; the system's loader fills them in.
         options = ["-z,notext", "-z,noexecstack", f"--version-script={script}"]
-        words = [word for option in options for word in _option_words(prefix, option)]
+        # A compiler hands the words of an option on to the linker.
+        words = [f"-Wl,{option}" for option in options]
+        if Path(command[0]).name == "ld":
+            words = ",".join(options).split(",")
         own, libraries = command[:-1] or command, command[1:]
         process = subprocess.run(
             [*own, "-shared", *words, "-o", str(library), str(code), *libraries],
@@ -296,8 +298,3 @@ def link(command: list[str], code: Path, library: Path, symbol: str) -> None:
             hint="mend the linker, name another one in CC, or export(..., library=False)",
             notes=process.stderr.splitlines()[:20],
         )
-
-
-def _option_words(prefix: str, option: str) -> list[str]:
-    """Return a linker's option as words for the linker, or for a compiler that calls it."""
-    return [prefix + option] if prefix else option.split(",")

@@ -32,7 +32,7 @@ from linalg_ext.executable.arguments import (
 )
 from linalg_ext.executable.code_variants import OneThread, SharedWork, Whole, whole_data, whole_of
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
-from linalg_ext.executable.explanation import CompileTimes, Explanation, Row, Stage, stage_of
+from linalg_ext.executable.explanation import CompileTimes, Explanation, Row, Stage, Staged
 from linalg_ext.executable.foreign_arrays import call_on_foreign_arrays, has_foreign_arrays
 from linalg_ext.executable.kernel_data import Data, entry_of, signature_data, signature_of
 from linalg_ext.executable.signature import ArrayType, Entry, Parameter, Signature
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 @quickly_called
-class Kernel(Shown, shown_as="kernel"):
+class Kernel(Shown, Staged, shown_as="kernel"):
     """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of
@@ -284,20 +284,6 @@ class Kernel(Shown, shown_as="kernel"):
     def stages(self) -> Mapping[str, str]:
         """The module at each stage of the lowering, as text, by the name of the stage."""
         return MappingProxyType({stage.name: stage.text for stage in self.steps})
-
-    @property
-    def times(self) -> Mapping[str, float]:
-        """Seconds that each step of the compilation took, and their sum as `total`."""
-        times = dict(self.compile_times.phases)
-        return MappingProxyType({**times, "total": sum(times.values())})
-
-    def as_text(self, stage: str = "llvm") -> str:
-        """Return the module as text, at one stage of the lowering.
-
-        Raises:
-            ArgumentError: there is no such stage; the message lists those there are.
-        """
-        return stage_of(self.stages, stage)
 
     def explain(self, threads: int = 1) -> Explanation:
         """Return the plan of each op, with its reasons: tiles, blocks, packing, vectors, stores.
@@ -532,7 +518,7 @@ _interned: Arrivals[Any] = Arrivals(most=64)
 
 def interned(recipe: Recipe) -> Any:
     """Return the kernel of a recipe, compiled when it is first unpickled."""
-    return _interned.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
+    return _interned.get(recipe, lambda: hooks.facade("compiler").compile_recipe(recipe))
 
 
 _LEAST_CALLS = 3

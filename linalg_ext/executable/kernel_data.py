@@ -15,7 +15,7 @@ from linalg_ext.executable.signature import (
     Signature,
     ValueType,
 )
-from linalg_ext.runtime.dtypes import ElementType, by_mlir
+from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.target import Target
 
 Data = dict[str, Any]
@@ -99,13 +99,15 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
 def _type_data(type_: ValueType) -> Data:
     data: Data = {"text": type_.text, "kind": "scalar", "element": type_.element.mlir}
     if isinstance(type_, ArrayType):
-        data |= {name: getattr(type_, name) for name in ("kind", "shape", "vector", "strides")}
-        data["offset"] = type_.offset
+        names = ("kind", "shape", "vector", "strides", "offset")
+        data |= {name: getattr(type_, name) for name in names}
     return data
 
 
 def _type_of(data: Mapping[str, Any]) -> ValueType:
-    element = _element(data["element"])
+    element = by_mlir(data["element"])
+    if element is None:
+        raise ValueError(f"{data['element']} is not an element type")
     if data["kind"] == "scalar":
         return ScalarType(data["text"], element)
     strides = data["strides"]
@@ -118,10 +120,3 @@ def _type_of(data: Mapping[str, Any]) -> ValueType:
         None if strides is None else tuple(strides),
         data["offset"],
     )
-
-
-def _element(mlir: str) -> ElementType:
-    element = by_mlir(mlir)
-    if element is None:
-        raise ValueError(f"{mlir} is not an element type")
-    return element

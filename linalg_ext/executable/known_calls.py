@@ -140,7 +140,7 @@ def record_of(
         built=built,
         makes=makes,
         takes=takes,
-        report=code.failures.report,
+        report=code.report,
         settings=(*settings, *(threads.settings() if callee.shared else ())),
         always_free=callee.open_ended or bool(shared),
         as_number=as_number or any(numbers),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
 from linalg_ext.errors import ExecutionError, caller_location
 from linalg_ext.runtime.callbacks import raised_by
@@ -79,26 +80,15 @@ class ArrayType(NamedTuple):
         return self.text
 
 
-class ScalarType(NamedTuple):
+@dataclass(frozen=True)
+class ScalarType:
     """A number passed by value; as a result, an array without axes that is written."""
 
     text: str
     element: ElementType
-
-    @property
-    def shape(self) -> Shape:
-        """Return (), the shape of an array without axes."""
-        return ()
-
-    @property
-    def vector(self) -> tuple[int, ...]:
-        """Return (): the element is not a vector."""
-        return ()
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Return (), the sizes of an array without axes."""
-        return ()
+    shape: ClassVar[Shape] = ()
+    vector: ClassVar[tuple[int, ...]] = ()
+    sizes: ClassVar[tuple[int, ...]] = ()
 
     @property
     def alignment(self) -> int:
@@ -201,29 +191,24 @@ def split_message(message: str) -> tuple[str, list[str]]:
     return text, notes.splitlines()
 
 
-class Failures:
-    """The messages behind the statuses of a kernel: of status 1, 2, ... in their order."""
+def report_failure(name: str, assertions: Sequence[str], status: int) -> NoReturn:
+    """Raise the error for a status of a kernel that is not 0.
 
-    def __init__(self, name: str, assertions: Sequence[str]) -> None:
-        self._name = name
-        self._assertions = tuple(assertions)
+    Args:
+        name: of the kernel.
+        assertions: the messages of status 1, 2, ...
+        status: the status.
 
-    def report(self, status: int) -> NoReturn:
-        """Raise the error for a status that is not 0.
-
-        Raises:
-            ExecutionError: with the message of the assertion, and the caller's line.
-            KeyboardInterrupt: it was interrupted in the main thread, and the handler of SIGINT has
-                not raised that itself, as that of `asyncio.run` does not.
-            BaseException: the error of a function of Python that the code called.
-        """
-        is_known = 0 < status <= len(self._assertions)
-        message = self._assertions[status - 1] if is_known else f"status {status}"
-        if message == INTERRUPTED and threading.current_thread() is threading.main_thread():
-            raise KeyboardInterrupt
-        if (raised := raised_by(message)) is not None:
-            raise raised
-        message, notes = split_message(message)
-        raise ExecutionError(
-            f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes
-        )
+    Raises:
+        ExecutionError: with the message of the assertion, and the caller's line.
+        KeyboardInterrupt: it was interrupted in the main thread, and the handler of SIGINT has
+            not raised that itself, as that of `asyncio.run` does not.
+        BaseException: the error of a function of Python that the code called.
+    """
+    message = assertions[status - 1] if 0 < status <= len(assertions) else f"status {status}"
+    if message == INTERRUPTED and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
+    if (raised := raised_by(message)) is not None:
+        raise raised
+    message, notes = split_message(message)
+    raise ExecutionError(f"`{name}` stopped: {message}", where=caller_location(), notes=notes)

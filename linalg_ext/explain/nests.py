@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
@@ -23,6 +24,7 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.located_text import module_of
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import Module, ModuleLike
+from linalg_ext.transforms.ir_utils.walking import name_of, ops_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -119,11 +121,9 @@ def nests_of_stages(stages: Sequence[Stage]) -> LoopNests:
 
 def _of_module(module: ModuleLike) -> LoopNests:
     nests = []
-    for op in Module.of(module).ir.body.operations:
-        function = op.operation
+    for function in ops_of(Module.of(module).ir.body):
         if "sym_name" in function.attributes and len(function.regions):
-            name = ir.StringAttr(function.attributes["sym_name"]).value
-            nest = _nest(function, f"@{name}", ir.AsmState(function))
+            nest = _nest(function, f"@{name_of(function)}", ir.AsmState(function))
             if nest.inner or nest.work:
                 nests.append(nest)
     return LoopNests(tuple(nests))
@@ -134,7 +134,8 @@ def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
     work: Counter[str] = Counter()
     inner: list[Nest] = []
     ops = 0
-    for inner_op in _ops_in(op):
+    blocks = (block for region in op.regions for block in region.blocks)
+    for inner_op in chain.from_iterable(map(ops_of, blocks)):
         ops += 1
         if inner_op.name.startswith(_LOOPS) and len(inner_op.regions):
             nest = _nest(inner_op, _head(inner_op, names), names)
@@ -144,13 +145,6 @@ def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
         elif not _is_about_indices(inner_op):
             work[inner_op.name.removeprefix("func.")] += 1
     return Nest(head, dict(work), tuple(inner), ops)
-
-
-def _ops_in(op: Any) -> Iterator[Any]:
-    for region in op.regions:
-        for block in region.blocks:
-            for op_ in block.operations:
-                yield op_.operation
 
 
 _SILENT = (

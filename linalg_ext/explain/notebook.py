@@ -6,7 +6,7 @@ loaded when an object is displayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.tree import Tree
 
-    from linalg_ext.rewriting import Report
     from linalg_ext.structured.footprints import Footprint
-    from linalg_ext.target import Target
     from linalg_ext.tracing.jit_function import JitFunction
     from linalg_ext.transforms.grouping import State
 
@@ -74,36 +72,6 @@ def kernel_rich(kernel: Kernel) -> RenderableType:
 
     explained = Text(repr(kernel)) if kernel.explanation is None else kernel.explain()
     return Group(explained, nests_of_stages(kernel.steps))
-
-
-def jitted_html(function: JitFunction[..., Any]) -> str:
-    """A jitted function as the table of its kernels."""
-    return _table_html(*_kernel_rows(function))
-
-
-def jitted_rich(function: JitFunction[..., Any]) -> RenderableType:
-    """The same for a terminal."""
-    return _table_rich(*_kernel_rows(function))
-
-
-def report_html(report: Report) -> str:
-    """A report as a table of op names."""
-    return _table_html(report.pass_name, list(report.rows()))
-
-
-def report_rich(report: Report) -> RenderableType:
-    """The same for a terminal."""
-    return _table_rich(report.pass_name, list(report.rows()))
-
-
-def target_html(target: Target) -> str:
-    """A machine as a table."""
-    return _table_html(f"target {target.name}", list(target.description().items()))
-
-
-def target_rich(target: Target) -> RenderableType:
-    """The same for a terminal."""
-    return _table_rich(f"target {target.name}", list(target.description().items()))
 
 
 def schedule_html(schedule: Schedule) -> str:
@@ -195,20 +163,37 @@ def _grow(explained: ContractionExplanation, value: int, tree: Tree) -> None:
 def _kernel_rows(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
     """Return the title and the rows of a jitted function."""
     rows = [
-        (repr(kernel).partition("\n")[0], f"{1e3 * sum(kernel.times.values()):.1f} ms to compile")
+        (repr(kernel).partition("\n")[0], f"{1e3 * kernel.times['total']:.1f} ms to compile")
         for kernel in function.kernels
     ]
     return f"jit {function.__name__}", rows or [("no kernel yet", "the first call compiles one")]
 
 
-def _table_html(title: str, rows: Sequence[Row]) -> str:
-    return styled(table(title, rows))
+def _as_tables(
+    rows_of: Callable[[Any], tuple[str, Sequence[Row]]],
+) -> tuple[Callable[[Any], str], Callable[[Any], RenderableType]]:
+    """Return the views of objects that are tables: as HTML, and for a terminal.
+
+    `rows_of` returns the title and the rows of one.
+    """
+
+    def html(shown: Any) -> str:
+        return styled(table(*rows_of(shown)))
+
+    def rich(shown: Any) -> RenderableType:
+        from rich.table import Table
+
+        title, rows = rows_of(shown)
+        drawn = Table(title=title, show_header=False)
+        for name, text in rows:
+            drawn.add_row(name, text)
+        return drawn
+
+    return html, rich
 
 
-def _table_rich(title: str, rows: Sequence[Row]) -> RenderableType:
-    from rich.table import Table
-
-    shown = Table(title=title, show_header=False)
-    for name, text in rows:
-        shown.add_row(name, text)
-    return shown
+jitted_html, jitted_rich = _as_tables(_kernel_rows)
+report_html, report_rich = _as_tables(lambda report: (report.pass_name, list(report.rows())))
+target_html, target_rich = _as_tables(
+    lambda target: (f"target {target.name}", list(target.description().items()))
+)

@@ -266,9 +266,7 @@ _MOST_ROWS = 500
 def _graph_html(kernel: Kernel, text: LocatedText | None) -> str:
     """Return the dataflow of the kernel's input module, with the groups that a search chose.
 
-    Args:
-        kernel: the kernel of the module.
-        text: of the module; ops lead to their lines in it.
+    Ops lead to their lines in the text of the module.
     """
     stages = {stage.name: stage for stage in kernel.steps if stage.bytecode}
     first = stages.get("module")

@@ -1,36 +1,18 @@
 """Methods of `OpDefinition` whose files are about definitions.
 
-The facade `definition`; each function imports its handler when it is first called.
+The facade `definition`: each function is imported from its home when it is first asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from linalg_ext.utils.hooks import lazy_names
 
-
-def canonical(definition: Any) -> Any:
-    """Return the canonical form."""
-    from linalg_ext.definition.equivalence import canonical as handle
-
-    return handle(definition)
-
-
-def reference(definition: Any, operands: Any, keywords: Any) -> Any:
-    """Compute the op by NumPy alone."""
-    from linalg_ext.definition.reference import reference as handle
-
-    return handle(definition, operands, keywords)
-
-
-def formula(definition: Any) -> Any:
-    """Return the formula in one line."""
-    from linalg_ext.notations.formula import formula as handle
-
-    return handle(definition)
-
-
-def latex(definition: Any) -> Any:
-    """Return the formula in LaTeX."""
-    from linalg_ext.notations.formula import latex as handle
-
-    return handle(definition)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "definition.equivalence": "canonical",
+        "definition.reference": "reference",
+        "notations.formula": "formula latex",
+    },
+    package="linalg_ext",
+)

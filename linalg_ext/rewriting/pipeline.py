@@ -30,6 +30,7 @@ from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import ModulePass, Transformation
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
+from linalg_ext.utils.scopes import holding
 
 OnStage = Callable[[str, str], None]
 
@@ -153,15 +154,9 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     return run
 
 
-@contextlib.contextmanager
-def timed_passes() -> Iterator[list[tuple[str, float]]]:
+def timed_passes() -> contextlib.AbstractContextManager[list[tuple[str, float]]]:
     """Yield the `PipelineRun.seconds` of all calls of `run_in_place`; each pass runs by itself."""
-    seconds: list[tuple[str, float]] = []
-    token = _timing.set(seconds)
-    try:
-        yield seconds
-    finally:
-        _timing.reset(token)
+    return holding(_timing, [])
 
 
 _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(

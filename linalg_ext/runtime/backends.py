@@ -6,12 +6,12 @@ with lx.options(backend="kernel"):     # in this thread, and this asynchronous t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.utils.scopes import holding
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
@@ -31,14 +31,9 @@ def setting() -> Setting:
     return _in_force, _in_force.get()
 
 
-@contextmanager
-def using(backend: str) -> Iterator[str]:
+def using(backend: str) -> AbstractContextManager[str]:
     """Have a backend hold inside the `with` block; an ArgumentError where it is none."""
-    token = _in_force.set(checked(backend))
-    try:
-        yield backend
-    finally:
-        _in_force.reset(token)
+    return holding(_in_force, checked(backend))
 
 
 def checked(backend: object) -> str:

@@ -101,6 +101,10 @@ _PLAIN = (
 """Those whose dtypes are NumPy's own."""
 
 
+_F8 = "e5m2 e4m3 e4m3fn e5m2fnuz e4m3fnuz e4m3b11fnuz e3m4 e8m0fnu"
+"""The formats of eight bits, by the ends of their names in ml_dtypes."""
+
+
 @functools.cache
 def _narrow() -> tuple[ElementType, ...]:
     """Those whose dtypes are of ml_dtypes: to load it takes longer than to load a kept kernel."""
@@ -108,14 +112,10 @@ def _narrow() -> tuple[ElementType, ...]:
 
     return (
         _float("bf16", ml_dtypes.bfloat16),
-        _float("f8E5M2", ml_dtypes.float8_e5m2),
-        _float("f8E4M3", ml_dtypes.float8_e4m3),
-        _float("f8E4M3FN", ml_dtypes.float8_e4m3fn),
-        _float("f8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz),
-        _float("f8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz),
-        _float("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz),
-        _float("f8E3M4", ml_dtypes.float8_e3m4),
-        _float("f8E8M0FNU", ml_dtypes.float8_e8m0fnu),
+        *(
+            _float(f"f8{kind.upper()}", getattr(ml_dtypes, f"float8_{kind}"))
+            for kind in _F8.split()
+        ),
         _signless(4, ml_dtypes.int4, ml_dtypes.uint4),
     )
 

@@ -179,7 +179,7 @@ class _Unrunnable(Engine):
         return _refusal(self._target)
 
 
-class _CrossCompiled(Engine):
+class _CrossCompiled(_Unrunnable):
     """Code of another architecture."""
 
     def __init__(self, target: Target, module: ir.Module, *, opt_level: int) -> None:
@@ -190,9 +190,6 @@ class _CrossCompiled(Engine):
         self._object = _compile(
             target, llvm.translate_module_to_llvmir(module.operation), opt_level
         )
-
-    def variable(self, name: str) -> int | None:
-        return None
 
     def function(self, name: str) -> PackedFunction:
         return _refusal(self._target)

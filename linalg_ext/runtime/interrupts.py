@@ -19,7 +19,7 @@ import threading
 import time
 from typing import Any
 
-from linalg_ext.runtime.machine_code import Block, Code
+from linalg_ext.runtime.machine_code import Block, Code, keep_for_ever
 
 VARIABLE = "lx_interrupts_1"
 """The variable of compiled code that points to the count. Code without it does not poll.
@@ -54,7 +54,7 @@ class Interrupts:
         """Count nothing until code that polls is called."""
         # For ever: the handler may run until the process ends.
         self._block = Block(2)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._block))
+        keep_for_ever(self._block)
         self._handler = self._python = 0
         self._next = 0.0
         self._sigaction = ctypes.CDLL(None).sigaction
@@ -66,7 +66,7 @@ class Interrupts:
             return False
         ctypes.c_void_p.from_address(address).value = self._block.address
         if not self._handler and (place := code.variable(HANDLER)) is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+            keep_for_ever(code)
             self._handler = ctypes.c_int64.from_address(place).value
         return True
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from linalg_ext.runtime.libraries import in_force
 from linalg_ext.runtime.machine_code import Code, LoadedCode
 from linalg_ext.runtime.object_file import ObjectFile
 from linalg_ext.target import Target, current, host, to_data
+from linalg_ext.utils.scopes import holding
 
 CODE = "code.o"
 """The name of the file with the object code."""
@@ -51,14 +52,9 @@ def file_stamp(path: str | Path) -> str | None:
     return described(str(file), stat)
 
 
-@contextmanager
-def apart(*parts: object) -> Iterator[None]:
+def apart(*parts: object) -> AbstractContextManager[object]:
     """Keep code that is made inside the `with` block under keys that have `parts` in them too."""
-    token = _apart.set((*_apart.get(), *parts))
-    try:
-        yield
-    finally:
-        _apart.reset(token)
+    return holding(_apart, (*_apart.get(), *parts))
 
 
 def read(key: str | None) -> Entry | None:

@@ -89,6 +89,11 @@ def address_of_function(function: PackedFunction) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
+def keep_for_ever(value: object) -> None:
+    """Keep an object alive until the process ends, when native code may still use it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
 _CACHE_LINE = 64
 
 

@@ -20,7 +20,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -89,8 +89,8 @@ def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusa
         "MLIR's parser",
         "on this text",
     )
-    if not answer.header["ok"]:
-        return _refusal(answer)
+    if isinstance(answer, Refusal):
+        return answer
     _harmless.remember(key, None)
     return None
 
@@ -109,13 +109,8 @@ def check_passes(steps: Sequence[tuple[str, str]]) -> Refusal | None:
     answer = _guard.ask(
         {"do": "check", "steps": new}, b"", PARSE_SECONDS, "MLIR's pass manager", "on the pipeline"
     )
-    if not answer.header["ok"]:
-        refusal = _refusal(answer)
-        return Refusal(
-            message=refusal.message,
-            index=list(steps).index(new[refusal.index]),
-            output=refusal.output,
-        )
+    if isinstance(answer, Refusal):
+        return replace(answer, index=list(steps).index(new[answer.index]))
     _sound_passes.update(new)
     return None
 
@@ -142,22 +137,10 @@ def run_passes(
         f"the pipeline {pipeline}",
         "on this module",
     )
-    if not answer.header["ok"]:
-        return _refusal(answer)
-    diagnostics = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
-    return Result(answer.payload, diagnostics, answer.output, answer.header["seconds"])
-
-
-def stop() -> None:
-    """End the guard process, if there is one; the next request starts another."""
-    _guard.stop()
-
-
-@dataclass(frozen=True)
-class _Answer:
-    header: dict[str, Any]
-    payload: bytes
-    output: str
+    if isinstance(answer, Refusal):
+        return answer
+    header, result, output = answer
+    return Result(result, _diagnostics(header), output, header["seconds"])
 
 
 class _Guard(Helper):
@@ -165,41 +148,44 @@ class _Guard(Helper):
 
     def ask(
         self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
-    ) -> _Answer:
-        """Send a request and return the answer; a CrashError where the worker died, or was late."""
+    ) -> tuple[dict[str, Any], bytes, str] | Refusal:
+        """Send a request and return the answer, with the text that was printed, or a refusal.
 
+        Raises:
+            CrashError: the worker died, or was late.
+        """
         late = CrashError(
             f"{who} did not come to an end {on_what} within {seconds} s",
             hint="the helper process is ended; the calling process is unharmed",
         )
         with self.lock:
-            worker, is_fresh = self.living(
-                lambda: Child.started("linalg_ext.runtime.parser_process")
-            )
+            worker, is_fresh = self.living(_start)
             allowed = seconds + (_START_SECONDS if is_fresh else 0)
             with self.asking(worker, allowed, who, on_what, late):
                 helper_process.send(
                     worker.channel, {**header, "imports": imports(), "seconds": seconds}, payload
                 )
                 answer, result = helper_process.receive(worker.channel)
-                return _Answer(answer, result, worker.read_noise())
+                output = worker.read_noise()
+        if answer["ok"]:
+            return answer, result, output
+        message, index = answer.get("message", ""), answer.get("index", 0)
+        return Refusal(_diagnostics(answer), message, index, output)
 
 
-def _refusal(answer: _Answer) -> Refusal:
-    return Refusal(
-        diagnostics=tuple(Diagnostic.from_data(d) for d in answer.header.get("diagnostics", ())),
-        message=answer.header.get("message", ""),
-        index=answer.header.get("index", 0),
-        output=answer.output,
-    )
+def _diagnostics(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    return tuple(map(Diagnostic.from_data, answer.get("diagnostics", ())))
 
 
 _guard = _Guard()
+stop = _guard.stop
+"""End the guard process, if there is one; the next request starts another."""
+
 _harmless: CallCache[bytes, None] = CallCache(4096)
 """The hashes of texts that were found harmless; the oldest are forgotten."""
 
 _sound_passes: set[tuple[str, str]] = set()
-atexit.register(_guard.stop)
+atexit.register(stop)
 
 
 # The child.

@@ -19,7 +19,6 @@ import ctypes
 import mmap
 import os
 import threading
-import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -172,8 +171,9 @@ class ResultPool:
         self._intermediates = intermediates
         self._enabled = AVAILABLE
         self._tell_limit()
-        self._reset()
-        os.register_at_fork(after_in_child=_Forget(self))
+        self._lent: dict[int, int] = {}
+        self._forget_idle()
+        os.register_at_fork(after_in_child=self._forget_idle)
 
     @property
     def enabled(self) -> bool:
@@ -334,9 +334,13 @@ class ResultPool:
             if warm < 0:
                 block.release()
 
-    def _reset(self) -> None:
+    def _forget_idle(self) -> None:
+        """Start with no idle block, no counts, and a lock that is free.
+
+        So does a forked child, where the idle blocks are the parent's, and no thread may hold the
+        lock. Arrays that live on in the child return their blocks to its own pool.
+        """
         self._lock = _RefusingLock()
-        self._lent: dict[int, int] = {}
         self._returned: deque[Block] = deque()
         self._idle: list[Block] = []
         self._mapped = self._reused = self._unmapped = 0
@@ -384,23 +388,6 @@ class _Loan:
 
     def __del__(self) -> None:
         self._pool._give_back(self._block)
-
-
-class _Forget:
-    """In a forked child: the idle blocks are the parent's, and its lock may be held by no thread.
-
-    Arrays that live on in the child return their blocks to the child's own pool.
-    """
-
-    def __init__(self, pool: ResultPool) -> None:
-        self._pool = weakref.ref(pool)
-
-    def __call__(self) -> None:
-        pool = self._pool()
-        if pool is not None:
-            lent = pool._lent
-            pool._reset()
-            pool._lent = lent
 
 
 def _default_limit() -> int:

@@ -25,28 +25,14 @@ _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
-def fork(*, compiles: bool) -> Child:
-    """A new process, which serves as `linalg_ext.compiler.worker_program` says.
-
-    With `compiles` it finds the compiler loaded. A CrashError if it cannot be started.
-    """
-    return _server.fork(compiles)
-
-
-def prepare() -> None:
-    """Start the process that `fork` needs now, in the meantime of other work, to wait less then."""
-    _server.prepare()
-
-
-def stop() -> None:
-    """End the process that others are forked from; those that run go on."""
-    _server.stop()
-
-
 class _Server(Helper):
     """The process that others are forked from, started when first needed."""
 
-    def fork(self, compiles: bool) -> Child:
+    def fork(self, *, compiles: bool) -> Child:
+        """Return a new process, which serves as `linalg_ext.compiler.worker_program` says.
+
+        With `compiles` it finds the compiler loaded. A CrashError if it cannot be started.
+        """
         ours, theirs = socket.socketpair()
         noise = noise_file()
         try:
@@ -63,6 +49,7 @@ class _Server(Helper):
         return Child(_Forked(self, server, answer["number"]), ours, noise)
 
     def prepare(self) -> None:
+        """Start the process that `fork` needs now, in the meantime of other work."""
         with self.lock:
             self.living(_start)
 
@@ -124,4 +111,5 @@ class _Forked:
 
 
 _server = _Server()
-atexit.register(_server.stop)
+fork, prepare, stop = _server.fork, _server.prepare, _server.stop
+atexit.register(stop)

@@ -30,14 +30,14 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.kernel_cache import own_code
-from linalg_ext.runtime.machine_code import Block, NativeCall
+from linalg_ext.runtime.machine_code import Block, NativeCall, keep_for_ever
+from linalg_ext.utils.scopes import holding
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
@@ -80,14 +80,9 @@ def current() -> int:
     return _in_force.get() or _default
 
 
-@contextmanager
-def using(count: int) -> Iterator[int]:
+def using(count: int) -> AbstractContextManager[int]:
     """Have calls inside the `with` block use `count` threads each, where their work is large."""
-    token = _in_force.set(checked(count))
-    try:
-        yield count
-    finally:
-        _in_force.reset(token)
+    return holding(_in_force, checked(count))
 
 
 class Chosen:
@@ -162,19 +157,14 @@ def state() -> object:
     return _in_force.get(), _team.get(), _is_forked
 
 
-@contextmanager
-def lent(team: int) -> Iterator[None]:
+def lent(team: int) -> AbstractContextManager[int]:
     """Have calls inside the `with` block shared by threads of another library's.
 
     After a fork the child's calls are shared by threads of its own: the team is the parent's.
     `team` is the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
     the caller's among them, call a function.
     """
-    token = _team.set(team)
-    try:
-        yield
-    finally:
-        _team.reset(token)
+    return holding(_team, team)
 
 
 def context(threads: int, slices: int | None = None) -> int:
@@ -213,7 +203,7 @@ class _Code:
     def __init__(self) -> None:
         engine = own_code("thread_pool")
         # Threads are in it for ever, at the interpreter's end too.
-        _keep_for_ever(engine)
+        keep_for_ever(engine)
         addresses = Block(2)
         NativeCall(engine.function("addresses"), [addresses.address])()
         self.share, self.share_in_team = addresses.words
@@ -226,10 +216,6 @@ class _Code:
 
 
 _code = functools.cache(_Code)
-
-
-def _keep_for_ever(value: object) -> None:
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
 class ThreadPool:
@@ -245,7 +231,7 @@ class ThreadPool:
         self._count = 0
         self._contexts: dict[tuple[int, int], Block] = {}
         self._memory = Block(_CREW_BYTES // 8)
-        _keep_for_ever(self._memory)
+        keep_for_ever(self._memory)
         system = ctypes.CDLL(None)
         for place, initialize in (
             (_MUTEX, system.pthread_mutex_init),
@@ -273,7 +259,7 @@ class ThreadPool:
                 share = _code().share_in_team if team else _code().share
                 block = Block(_CONTEXT_WORDS)
                 block.words[:] = [share, self._memory.address, helpers, team, threads, 0, 0]
-                _keep_for_ever(block)
+                keep_for_ever(block)
                 self._contexts[key] = block
             return self._contexts[key].address
 

@@ -19,7 +19,7 @@ import numpy as np
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
 from linalg_ext.runtime.libraries import Libraries, in_force, watch
-from linalg_ext.runtime.machine_code import Code, NativeCall
+from linalg_ext.runtime.machine_code import Code, NativeCall, keep_for_ever
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.vectorcall import AVAILABLE, quickly_called
 
@@ -81,7 +81,7 @@ class Caller:
         self.world = ctypes.addressof(self._words)
         self._answered: WeakSet[Any] = WeakSet()
         self._adding = Lock()
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        keep_for_ever(self)
 
     def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
         """Have calls of `target` that fit the record answered; its class is by `quickly_called`.

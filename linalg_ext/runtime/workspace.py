@@ -21,7 +21,13 @@ import weakref
 from typing import NamedTuple
 
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
-from linalg_ext.runtime.machine_code import Block, Code, LoadedCode, NativeCall
+from linalg_ext.runtime.machine_code import (
+    Block,
+    Code,
+    LoadedCode,
+    NativeCall,
+    keep_for_ever,
+)
 from linalg_ext.utils.locks import Lock
 
 AVAILABLE = hasattr(mmap, "MAP_ANONYMOUS") and hasattr(mmap, "MAP_PRIVATE")
@@ -68,7 +74,7 @@ class Intermediates:
         """Make an empty pool, which keeps nothing until it is told how much."""
         # For ever: code may run, in threads of its own, until the process ends.
         self._memory = Block((_BLOCKS + 16 * _MOST_BLOCKS) // 8)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._memory))
+        keep_for_ever(self._memory)
         if AVAILABLE:
             self._memory.words[_FLAGS] = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         self._code: Code | None = None
@@ -112,7 +118,7 @@ class Intermediates:
             if self._code is None:
                 code = own_code(_NAME) if may_compile else kept_own_code(_NAME)
                 if code is not None:
-                    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+                    keep_for_ever(code)
                     NativeCall(code.function("address"), [self._memory.address])()
                     self._code = code
         return self._code is not None

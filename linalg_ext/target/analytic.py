@@ -77,12 +77,7 @@ _TURN = 0.3e-9
 
 
 def analytic(target: Target, *, is_here: bool = False) -> Figures:
-    """Return figures from a description.
-
-    Args:
-        target: the description.
-        is_here: whether it is this machine, whose clock is known.
-    """
+    """Return figures from a description; `is_here` of this machine, whose clock is known."""
     clock = cycles_per_second() if is_here else USUAL
     peak = {dtype: clock * target.flops_per_cycle(dtype) for dtype in ("f32", "f64")}
     registers = clock * target.fma_units * target.lanes("f32")
@@ -116,11 +111,7 @@ def bytes_per_cycle(target: Target, footprint: int) -> float:
 
 
 def busy_core(target: Target) -> Figures:
-    """Return figures of a core beside busy cores, to which the bounds of shared work are tuned.
-
-    Args:
-        target: a description.
-    """
+    """Return figures of a core beside busy cores, to which the bounds of shared work are tuned."""
     registers = USUAL * target.lanes("f32")
     functions = dict.fromkeys(FUNCTIONS, registers / _BUSY_FUNCTION_CYCLES)
     functions |= dict.fromkeys(("simple", "divide"), registers * target.fma_units * 2)

@@ -20,22 +20,6 @@ def _words(text: str) -> list[str]:
 _X86_SPELLED_OTHERWISE = {
     "3dnowprefetch": "prfchw",
     "abm": "lzcnt",
-    "amx_bf16": "amx-bf16",
-    "amx_fp16": "amx-fp16",
-    "amx_int8": "amx-int8",
-    "amx_tile": "amx-tile",
-    "avx512_bf16": "avx512bf16",
-    "avx512_bitalg": "avx512bitalg",
-    "avx512_fp16": "avx512fp16",
-    "avx512_vbmi2": "avx512vbmi2",
-    "avx512_vnni": "avx512vnni",
-    "avx512_vp2intersect": "avx512vp2intersect",
-    "avx512_vpopcntdq": "avx512vpopcntdq",
-    "avx_ifma": "avxifma",
-    "avx_ne_convert": "avxneconvert",
-    "avx_vnni": "avxvnni",
-    "avx_vnni_int16": "avxvnniint16",
-    "avx_vnni_int8": "avxvnniint8",
     "bmi1": "bmi",
     "pclmulqdq": "pclmul",
     "pni": "sse3",
@@ -43,13 +27,21 @@ _X86_SPELLED_OTHERWISE = {
     "sha_ni": "sha",
     "sse4_1": "sse4.1",
     "sse4_2": "sse4.2",
+    **{f"amx_{kind}": f"amx-{kind}" for kind in ("bf16", "fp16", "int8", "tile")},
 }
+_X86_WITHOUT_BARS = """
+    avx512_bf16 avx512_bitalg avx512_fp16 avx512_vbmi2 avx512_vnni avx512_vp2intersect
+    avx512_vpopcntdq avx_ifma avx_ne_convert avx_vnni avx_vnni_int16 avx_vnni_int8
+"""
 _X86_SPELLED_ALIKE = """
     adx aes avx avx2 avx512bw avx512cd avx512dq avx512f avx512ifma avx512vbmi avx512vl bmi2
     clflushopt clwb cmov cx16 cx8 f16c fma fsgsbase fxsr gfni mmx movbe popcnt rdpid rdseed sse
     sse2 sse4a ssse3 vaes vpclmulqdq xsave xsavec xsaveopt xsaves
 """
-_X86 = {name: name for name in _words(_X86_SPELLED_ALIKE)} | _X86_SPELLED_OTHERWISE
+_X86 = {
+    **{flag: flag.replace("_", "") for flag in _words(_X86_SPELLED_ALIKE + _X86_WITHOUT_BARS)},
+    **_X86_SPELLED_OTHERWISE,
+}
 _AARCH64 = {
     "aes": "aes",
     "asimd": "neon",

@@ -26,38 +26,25 @@ _SERVER = (
     Cache(level=3, size=16 << 20, associativity=16, shared_by=8),
 )
 
-
-def _target(
-    name: str,
-    cpu: str,
-    features: frozenset[str],
-    vector_bits: int,
-    vector_registers: int,
-    caches: tuple[Cache, ...],
-    architecture: str = "x86_64",
-) -> Target:
-    """Return a machine with as many cores as share its last cache."""
-    return Target(
-        name=name,
-        architecture=architecture,
-        features=features,
-        vector_bits=vector_bits,
-        vector_registers=vector_registers,
-        caches=caches,
-        logical_cores=caches[-1].shared_by,
-        physical_cores=caches[-1].shared_by,
-        cpu=cpu,
-    )
-
-
 KNOWN: Mapping[str, Target] = MappingProxyType(
     {
-        target.name: target
-        for target in (
-            _target("generic-x86-64", "x86-64", BASELINE["x86_64"], 128, 16, _SMALL),
-            _target("avx2", "x86-64-v3", _X86_64_V3, 256, 16, _SMALL),
-            _target("avx512", "x86-64-v4", _X86_64_V4, 512, 32, _SERVER),
-            _target("aarch64-neon", "generic", BASELINE["aarch64"], 128, 32, _SERVER, "aarch64"),
+        name: Target(
+            name,
+            architecture,
+            features,
+            vector_bits,
+            vector_registers,
+            caches=caches,
+            # As many as share the last cache.
+            logical_cores=caches[-1].shared_by,
+            physical_cores=caches[-1].shared_by,
+            cpu=cpu,
+        )
+        for name, cpu, architecture, features, vector_bits, vector_registers, caches in (
+            ("generic-x86-64", "x86-64", "x86_64", BASELINE["x86_64"], 128, 16, _SMALL),
+            ("avx2", "x86-64-v3", "x86_64", _X86_64_V3, 256, 16, _SMALL),
+            ("avx512", "x86-64-v4", "x86_64", _X86_64_V4, 512, 32, _SERVER),
+            ("aarch64-neon", "generic", "aarch64", BASELINE["aarch64"], 128, 32, _SERVER),
         )
     }
 )

@@ -13,6 +13,7 @@ from linalg_ext.errors import TargetError
 from linalg_ext.target import linux
 from linalg_ext.target.known import KNOWN
 from linalg_ext.target.model import NoteValue, Target
+from linalg_ext.utils.scopes import holding
 
 HOST = "host"
 
@@ -94,13 +95,9 @@ def using(target: Target | str) -> Iterator[Target]:
         TargetError: there is no target of that name.
     """
     chosen = target if isinstance(target, Target) else named(target)
-    token = _in_force.set(None if chosen == host() else chosen)
-    scope = _scopes.set(_scopes.get() + 1)
-    try:
+    in_place_of_host = None if chosen == host() else chosen
+    with holding(_in_force, in_place_of_host), holding(_scopes, _scopes.get() + 1):
         yield chosen
-    finally:
-        _in_force.reset(token)
-        _scopes.reset(scope)
 
 
 def leave_note(name: str, value: NoteValue | None) -> None:

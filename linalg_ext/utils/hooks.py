@@ -2,7 +2,7 @@
 
 The language has ops and no MLIR, and yet a call of an op on arrays must reach the compiler. So a
 room above has a file of functions for those below, its facade, which imports the modules it needs
-when a function is called. `docs/design.md` lists the facades, under Hooks. One of them draws
+when a function is asked for. `docs/design.md` lists the facades, under Hooks. One of them draws
 objects in notebooks and terminals.
 """
 
@@ -33,19 +33,20 @@ def facade(name: str) -> Any:
     return import_module(_FACADES[name])
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a package's `__getattr__`, which imports the file that defines a name, once.
+def lazy_names(module: str, homes: Mapping[str, str], *, package: str = "") -> Callable[[str], Any]:
+    """Return a module's `__getattr__`, which imports the file that defines a name, once.
 
-    `homes` are the files of the package, and the public names in each, with spaces between.
+    `homes` are the files of a package, by default the module itself, and the names in each, with
+    spaces between.
     """
 
     def load(name: str) -> Any:
         for home, names in homes.items():
             if name in names.split():
-                value = getattr(import_module(f"{package}.{home}"), name)
-                setattr(sys.modules[package], name, value)
+                value = getattr(import_module(f"{package or module}.{home}"), name)
+                setattr(sys.modules[module], name, value)
                 return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 
     return load
 

@@ -14,7 +14,6 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from types import TracebackType
 
 _PATIENCE = 120.0
 """Seconds that a fork waits for compilations of other threads, at most."""
@@ -33,12 +32,7 @@ class Lock:
     def __enter__(self) -> None:
         self._lock.acquire()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
     def renew(self) -> None:

@@ -92,7 +92,7 @@ def test_the_code_for_several_threads_is_kept_too(
     made = lx.compile(MATMUL)
     expected = made(*operands, threads=2)
     found = lx.compile(MATMUL)
-    monkeypatch.setattr("linalg_ext.compiler.code_generation.cut", _never)
+    monkeypatch.setattr("linalg_ext.compiler.handlers.cut", _never)
     np.testing.assert_array_equal(found(*operands, threads=2), expected)
     assert str(found.explain(threads=2)) == str(made.explain(threads=2))
     assert any("2 threads" in entry.name for entry in cache.entries())
@@ -242,8 +242,8 @@ def test_calls_of_another_process_are_answered_by_what_this_one_kept(
     monkeypatch.setattr(kernels, "SPECIALIZING_PAYS", 0)
     expected = [call(*operands) for _ in range(2)]
     _forget()
-    monkeypatch.setattr(op_kernels, "compile_in_place", _never)
-    monkeypatch.setattr(emission, "compile_in_place", _never)
+    monkeypatch.setattr(op_kernels, "compile_built", _never)
+    monkeypatch.setattr(emission, "compile_built", _never)
     found = call(*operands)
     np.testing.assert_array_equal(found, expected[-1])
     assert found.strides == expected[-1].strides

@@ -22,7 +22,7 @@ from linalg_ext.structured.views import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
 from linalg_ext.transforms.ir_utils.generics import input_count
 from linalg_ext.transforms.ir_utils.module_functions import APART, STATUS
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import name_of, select
 
 VIEW_OPS = view_ops.VIEW_OPS | frozenset(
     {
@@ -159,7 +159,7 @@ def _is_constant(buffer: Buffer) -> bool:
 
 def _is_called(function: ir.Operation) -> bool:
     """Return whether an op around a function names it: it may then get one buffer twice."""
-    name = ir.StringAttr(function.attributes["sym_name"]).value
+    name = name_of(function)
     around = function.parent
     if around is None:
         return True

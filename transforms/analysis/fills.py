@@ -13,7 +13,7 @@ from linalg_ext.transforms.ir_utils.arithmetic import element_of_constant
 from linalg_ext.transforms.ir_utils.generics import input_count, maps_of
 from linalg_ext.transforms.ir_utils.module_functions import NESTS
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
-from linalg_ext.transforms.ir_utils.walking import element_type, producer
+from linalg_ext.transforms.ir_utils.walking import callee_of, element_type, producer
 
 from .buffers import TOUCH_NOTHING, Buffer, buffer_of, global_of, is_memory, may_alias
 
@@ -141,9 +141,7 @@ def _is_older(buffer: Buffer, fresh: Buffer) -> bool:
 
 def _calls_nest(op: Any) -> bool:
     """Return whether an op calls a nest made of a structured op; it accesses only its operands."""
-    if op.name != "func.call":
-        return False
-    return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(NESTS))
+    return op.name == "func.call" and callee_of(op).startswith(NESTS)
 
 
 def _filled_with(op: Any, output: Any) -> str | None:

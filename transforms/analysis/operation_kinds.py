@@ -9,12 +9,7 @@ _SIMPLE_MATH = frozenset(_SIMPLE.split())
 
 
 def operation_kind(name: str) -> str | None:
-    """Return the kind as which an op of a payload counts, for `Figures.function_rate`; None where
-    it is free.
-
-    Args:
-        name: of the op.
-    """
+    """Return the kind of an op of a payload, for `Figures.function_rate`; None of a free one."""
     if name in _NO_WORK:
         return None
     if name.startswith(_DIVISIONS):

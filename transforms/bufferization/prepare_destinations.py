@@ -81,7 +81,13 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.outputs import empty_tensor
 from linalg_ext.structured.sizes import sizes_of
-from linalg_ext.transforms.ir_utils.walking import functions, operations, producer, select
+from linalg_ext.transforms.ir_utils.walking import (
+    functions,
+    is_unused,
+    operations,
+    producer,
+    select,
+)
 
 NAME = "linalg-ext-prepare-destinations"
 
@@ -105,18 +111,10 @@ def prepare_destinations(module: ir.Operation) -> Report:
 
 
 _SIZES = frozenset(
-    [
-        "affine.apply",
-        "arith.addi",
-        "arith.constant",
-        "arith.index_cast",
-        "arith.maxsi",
-        "arith.minsi",
-        "arith.muli",
-        "arith.subi",
-        "memref.dim",
-        "tensor.dim",
-    ]
+    (
+        *("affine.apply", "arith.addi", "arith.constant", "arith.index_cast", "arith.maxsi"),
+        *("arith.minsi", "arith.muli", "arith.subi", "memref.dim", "tensor.dim"),
+    )
 )
 """Operations that may be done early: they fail nowhere, and read nothing that is written."""
 
@@ -160,7 +158,7 @@ def _write_in_shape(store: Any, report: Report) -> None:
         with store.location, _where_it_is_known(memory):
             store.operands[1] = _seen_before(reshape, memory)
         store.operands[0] = reshape.operands[0]
-        if not any(True for _ in reshape.results[0].uses):
+        if is_unused(reshape.results[0]):
             reshape.erase()
 
 

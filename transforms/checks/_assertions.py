@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import affine, arith, cf, ir, linalg, memref, tensor
 from linalg_ext.structured.constants import index
+from linalg_ext.structured.operands import grouped
 from linalg_ext.transforms.ir_utils.arithmetic import constant, element_of_constant
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.tensor_loops import compare, sub
-from linalg_ext.transforms.ir_utils.walking import producer, text_of
+from linalg_ext.transforms.ir_utils.walking import is_unused, producer, text_of
 
 Origin: TypeAlias = "int | tuple[Any, int] | Any"
 """A number; a tensor or a memref with one of its dimensions; or a value of any kind."""
@@ -271,7 +272,7 @@ class Bounds:
         """Assert all of it, at the insertion point; True if there is any."""
         if not self._held:
             for dim in reversed(self._made):
-                if not any(True for _ in dim.results[0].uses):
+                if is_unused(dim.results[0]):
                     dim.erase()
             return False
         text, location = text_of(self.op), self.op.location
@@ -302,9 +303,8 @@ def mixed(op: Any, static: str, dynamic: Sequence[Any]) -> list[Any]:
 
 def operand_groups(op: Any) -> list[list[Any]]:
     """Return the operands of an op, by its segments."""
-    remaining = iter(op.operands)
-    counts = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
-    return [[next(remaining) for _ in range(count)] for count in counts]
+    counts: Any = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    return grouped(op.operands, counts)
 
 
 def apply_map(map_: Any, operands: Sequence[Any]) -> list[Any]:

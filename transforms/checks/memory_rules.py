@@ -227,24 +227,13 @@ def check_vector(base: Any, starts: Sequence[Any], value: Any, bounds: Bounds) -
         bounds.within(start, count, bounds.size(base, axis))
 
 
-def check_affine(op: Any, bounds: Bounds) -> None:
-    """Check `affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
-    is_store = op.name in ("affine.store", "affine.vector_store")
-    base, *operands = list(op.operands)[is_store:]
+def check_consecutive(op: Any, bounds: Bounds) -> None:
+    """Check loads and stores of vectors, and those of affine: at operands, or where a map says."""
+    is_store = op.name.endswith("store")
+    base, *starts = list(op.operands)[is_store:]
+    if "map" in op.attributes:
+        starts = apply_map(ir.AffineMapAttr(op.attributes["map"]).value, starts)
     value = op.operands[0] if is_store else op.results[0]
-    starts = apply_map(ir.AffineMapAttr(op.attributes["map"]).value, operands)
-    check_vector(base, starts, value.type, bounds)
-
-
-def check_load(op: Any, bounds: Bounds) -> None:
-    """Check `vector.load`: consecutive elements."""
-    base, *starts = op.operands
-    check_vector(base, starts, op.results[0].type, bounds)
-
-
-def check_store(op: Any, bounds: Bounds) -> None:
-    """Check `vector.store`: consecutive elements."""
-    value, base, *starts = op.operands
     check_vector(base, starts, value.type, bounds)
 
 
@@ -412,23 +401,28 @@ class Rule:
 
 
 def _sizes(check: Check, misfit: str, *names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, Rule(misfit, sizes=check, held_by=SIZES))
+    return _ruled(Rule(misfit, sizes=check, held_by=SIZES), names)
 
 
 def _accesses(check: Check, misfit: str, *names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, Rule(misfit, accesses=check, held_by=ACCESSES))
+    return _ruled(Rule(misfit, accesses=check, held_by=ACCESSES), names)
 
 
 def _lowered(by: str, misfit: str, *names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, Rule(misfit, held_by=by))
+    return _ruled(Rule(misfit, held_by=by), names)
 
 
 def _safe(reason: str, *names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names, Rule(reason))
+    return _ruled(Rule(reason), names)
 
 
-def _of(dialect: str, names: str) -> list[str]:
-    return [f"{dialect}.{name}" for name in names.split()]
+def _ruled(rule: Rule, names: Sequence[str]) -> dict[str, Rule]:
+    """Return a rule by the names of its ops, of which each text has one or several."""
+    return dict.fromkeys(" ".join(names).split(), rule)
+
+
+def _of(dialect: str, names: str) -> str:
+    return " ".join(f"{dialect}.{name}" for name in names.split())
 
 
 _LINALG = """
@@ -460,8 +454,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(
             check_structured,
             "two sizes of one loop; a window, or another index that is computed, and its size",
-            *_of("linalg", _LINALG),
-            *_of("linalg_ext", "contract elementwise"),
+            _of("linalg", _LINALG),
+            _of("linalg_ext", "contract elementwise"),
         ),
         **_sizes(check_pack, "tiles and the packed tensor; a tile of no size", "linalg.pack"),
         **_sizes(check_unpack, "tiles and the unpacked tensor; a tile of no size", "linalg.unpack"),
@@ -470,21 +464,18 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(check_winograd_input, "the image and tiles", "linalg.winograd_input_transform"),
         **_sizes(check_winograd_output, "the image and tiles", "linalg.winograd_output_transform"),
         **_safe("the position of a loop, which the verifier knows", "linalg.index"),
-        **_safe(_ENDS, "linalg.yield", "tensor.yield", "linalg_ext.yield"),
+        **_safe(_ENDS, "linalg.yield tensor.yield linalg_ext.yield"),
         # tensor
         **_sizes(check_equal_shapes, "an open size and that of the type", "tensor.bitcast"),
         **_sizes(
             check_cast,
             "an open size and that of the type; the rank; the layout",
-            "tensor.cast",
-            "memref.cast",
-            "bufferization.clone",
+            "tensor.cast memref.cast bufferization.clone",
         ),
         **_sizes(
             check_expand,
             "a size and the product of those that it becomes",
-            "tensor.expand_shape",
-            "memref.expand_shape",
+            "tensor.expand_shape memref.expand_shape",
         ),
         **_sizes(check_collapse, "memory that does not lie in one piece", "memref.collapse_shape"),
         **_safe(
@@ -494,15 +485,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(
             check_given_sizes,
             "a size that is negative; more than memory can hold is found when it is allocated",
-            *_of("tensor", "empty generate splat"),
-            *_of("memref", "alloc alloca realloc"),
+            _of("tensor", "empty generate splat"),
+            _of("memref", "alloc alloca realloc"),
             "bufferization.alloc_tensor",
         ),
         **_sizes(
             check_reshape,
             "the number of elements of a shape that is computed",
-            "tensor.reshape",
-            "memref.reshape",
+            "tensor.reshape memref.reshape",
         ),
         **_sizes(
             check_pad,
@@ -515,34 +505,23 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the numbers of indices and of slices; each index, when it has become single elements",
             "tensor.scatter",
         ),
+        **_accesses(check_read, "each index, or place", "tensor.extract memref.load"),
         **_accesses(
-            check_read,
-            "each index, or place",
-            "tensor.extract",
-            "memref.load",
+            check_written, "each index, or place", "tensor.insert memref.store memref.atomic_rmw"
         ),
-        **_accesses(
-            check_written,
-            "each index, or place",
-            "tensor.insert",
-            "memref.store",
-            "memref.atomic_rmw",
-        ),
-        **_accesses(check_dimension, "the dimension, by its number", "tensor.dim", "memref.dim"),
+        **_accesses(check_dimension, "the dimension, by its number", "tensor.dim memref.dim"),
         **_accesses(
             check_extraction,
             "the begin and the end of a slice",
-            "tensor.extract_slice",
-            "memref.subview",
+            "tensor.extract_slice memref.subview",
         ),
         **_accesses(
             check_insertion,
             "the begin and the end of a slice, and the size of the inserted value",
-            "tensor.insert_slice",
-            "tensor.parallel_insert_slice",
+            "tensor.insert_slice tensor.parallel_insert_slice",
         ),
         **_safe("the verifier counts its operands", "tensor.from_elements"),
-        **_safe("a rank is not an access", "tensor.rank", "memref.rank"),
+        **_safe("a rank is not an access", "tensor.rank memref.rank"),
         # memref
         **_sizes(check_equal_shapes, "the shapes of source and destination", "memref.copy"),
         **_sizes(check_alignment, "the place of the first element", "memref.assume_alignment"),
@@ -555,14 +534,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_accesses(check_view, "the bytes of the view and those of the buffer", "memref.view"),
         **_safe(
             "the op frees nothing: the compiler places the deallocations",
-            "memref.dealloc",
-            "bufferization.dealloc_tensor",
+            "memref.dealloc bufferization.dealloc_tensor",
         ),
         **_safe("the verifier compares its type with that of the global", "memref.get_global"),
         **_safe("the type is static, and the initial value of that type", "memref.global"),
         **_safe(
             "the op takes a memref apart, and reads no element",
-            *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata"),
+            _of("memref", "extract_aligned_pointer_as_index extract_strided_metadata"),
         ),
         **_safe("the result has the same elements, in another order", "memref.transpose"),
         **_safe("the result has the same elements", "memref.memory_space_cast"),
@@ -571,42 +549,39 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "memref.prefetch",
         ),
         **_safe("the region runs once, in place", "memref.alloca_scope"),
-        **_safe(_ENDS, "memref.alloca_scope.return", "memref.atomic_yield"),
+        **_safe(_ENDS, "memref.alloca_scope.return memref.atomic_yield"),
         **_safe(
             "the op is refused: it has no lowering",
-            *_of("memref", "dma_start dma_wait generic_atomic_rmw"),
-            *_of("vector", "print type_cast vscale"),
+            _of("memref", "dma_start dma_wait generic_atomic_rmw"),
+            _of("vector", "print type_cast vscale"),
             "bufferization.dealloc",
         ),
         # vector
-        **_accesses(check_load, "the begin and the length of the access", "vector.load"),
-        **_accesses(check_store, "the begin and the length of the access", "vector.store"),
+        **_accesses(
+            check_consecutive, "the begin and the length of the access", "vector.load vector.store"
+        ),
         **_accesses(
             check_transfer,
             "the begin of the access, and its length along dimensions that are marked in bounds",
-            "vector.transfer_read",
-            "vector.transfer_write",
+            "vector.transfer_read vector.transfer_write",
         ),
         **_accesses(
-            check_masked, "each lane that is chosen", "vector.maskedload", "vector.maskedstore"
+            check_masked, "each lane that is chosen", "vector.maskedload vector.maskedstore"
         ),
         **_accesses(
-            check_packed, "as many lanes as are chosen", "vector.expandload", "vector.compressstore"
+            check_packed, "as many lanes as are chosen", "vector.expandload vector.compressstore"
         ),
         **_accesses(
-            check_gather, "the index of each lane that is chosen", "vector.gather", "vector.scatter"
+            check_gather, "the index of each lane that is chosen", "vector.gather vector.scatter"
         ),
-        **_accesses(
-            check_position, "a position that is computed", "vector.extract", "vector.insert"
-        ),
+        **_accesses(check_position, "a position that is computed", "vector.extract vector.insert"),
         **_safe(
             "the sizes are in the types, and the op reaches no memory",
-            *_of("vector", _STATIC_VECTORS),
+            _of("vector", _STATIC_VECTORS),
         ),
         **_safe(
             "the op is refused: vectors are of a fixed size",
-            "vector.scalable.extract",
-            "vector.scalable.insert",
+            "vector.scalable.extract vector.scalable.insert",
         ),
         # bufferization
         **_sizes(
@@ -616,14 +591,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         **_safe(
             "tensor and buffer are of one shape by their types",
-            "bufferization.to_buffer",
-            "bufferization.to_tensor",
+            "bufferization.to_buffer bufferization.to_tensor",
         ),
         # affine
         **_accesses(
-            check_affine,
+            check_consecutive,
             "the indices that the map gives",
-            *_of("affine", "load store vector_load vector_store"),
+            _of("affine", "load store vector_load vector_store"),
         ),
         # linalg_ext
         **_lowered(
@@ -656,36 +630,36 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_lowered(
             ACCESSES,
             "the begin and the end of a view: the op becomes a memref.subview",
-            *_of("linalg_ext", "slice tile intersection convex_union difference"),
+            _of("linalg_ext", "slice tile intersection convex_union difference"),
         ),
         **_safe(
             "three numbers, which the slice that takes them is asked about", "linalg_ext.range"
         ),
         **_safe(
             "the ops in the region are checked one by one",
-            *_of("linalg_ext", "group isolated_group group_yield"),
+            _of("linalg_ext", "group isolated_group group_yield"),
         ),
         # gml_st
         **_lowered(
             ACCESSES,
             "the begin and the end of a set, and each of its elements: the op becomes "
             "slices, views, and single elements",
-            *_of("gml_st", "tile point filter materialize set_yield yield"),
+            _of("gml_st", "tile point filter materialize set_yield yield"),
         ),
         **_lowered(
             "linalg-ext-lower-subset-loops",
             "a step that is 0 or negative",
-            *_of("gml_st", "loop for parallel"),
+            _of("gml_st", "loop for parallel"),
         ),
         **_safe(
             "a set: its users are checked",
-            *_of(
+            _of(
                 "gml_st", "space full drop_dims transpose_dims intersection convex_union difference"
             ),
         ),
         **_safe(
             "a number, or an answer: it reaches no memory",
-            *_of("gml_st", "offset size stride contains is_empty"),
+            _of("gml_st", "offset size stride contains is_empty"),
         ),
         **_safe("the op is replaced right after parsing", "linalg_ext.spelled"),
     }

@@ -35,7 +35,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.transforms.ir_utils.walking import functions, operations, place, select
+from linalg_ext.transforms.ir_utils.walking import functions, name_of, operations, place, select
 
 NAME = "linalg-ext-refuse-unsupported"
 
@@ -119,8 +119,7 @@ def _is_scalable(type_: Any) -> bool:
 def _refuse_recursion(module: ir.Operation) -> None:
     calls: dict[str, list[tuple[str, Any]]] = {}
     for function in functions(module):
-        name = ir.StringAttr(function.attributes["sym_name"]).value
-        calls[name] = [
+        calls[name_of(function)] = [
             (ir.FlatSymbolRefAttr(op.attributes[key]).value, op)
             for op in operations(function, {"func.call", "func.constant"})
             for key in ("callee", "value")

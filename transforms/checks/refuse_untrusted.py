@@ -23,7 +23,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import UntrustedError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.transforms.ir_utils.walking import place, select
+from linalg_ext.transforms.ir_utils.walking import name_of, place, select
 
 _MATHEMATICS = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2
@@ -169,9 +169,9 @@ def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
             yield "a cast between memory, or functions, and something else"
     elif name == "memref.global":
         if "initial_value" not in op.attributes:
-            yield f"the declaration of the variable `{_symbol(op)}`, which is not its own"
+            yield f"the declaration of the variable `{name_of(op)}`, which is not its own"
     elif name == "llvm.mlir.global":
-        yield f"the variable `{_symbol(op)}` of the process"
+        yield f"the variable `{name_of(op)}` of the process"
     elif name not in ARITHMETIC:
         yield _DANGERS.get(name) or f"{name}, which is not arithmetic on values"
     elif any("ptr" in str(result.type) for result in op.results):
@@ -182,9 +182,9 @@ def _of_function(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
     yield from _of_attributes(op)
     if len(op.regions[0].blocks):
         if op.name == "llvm.func":
-            yield f"the function `{_symbol(op)}` of the LLVM dialect"
+            yield f"the function `{name_of(op)}` of the LLVM dialect"
         return
-    name = _symbol(op)
+    name = name_of(op)
     if not (name in KNOWN or _is_intrinsic(name) or provided(name)):
         yield f"the declaration of the function `{name}`, which is not its own"
 
@@ -232,7 +232,3 @@ def _is_value(type_: Any) -> bool:
     if isinstance(type_, ir.VectorType | ir.RankedTensorType | ir.UnrankedTensorType):
         type_ = type_.element_type
     return isinstance(type_, ir.IntegerType | ir.IndexType | ir.FloatType | ir.ComplexType)
-
-
-def _symbol(op: Any) -> str:
-    return str(ir.StringAttr(op.attributes["sym_name"]).value)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg
+from linalg_ext.structured.maps import iterators_attribute
 from linalg_ext.structured.operands import static_sizes
 
 from .walking import copied, producer
@@ -86,18 +87,11 @@ def is_on_tensors(op: Any) -> bool:
     )
 
 
-def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
-    """Return the attribute of the kinds of loops, "parallel" or "reduction" each."""
-    return ir.ArrayAttr.get(
-        [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-    )
-
-
 def generic_on_tensors(
     inputs: Sequence[Any], output: Any, maps: ir.ArrayAttr, kinds: Iterable[str]
 ) -> Any:
     """Build a `linalg.generic` with one result; the caller builds its body."""
-    return linalg.GenericOp([output.type], list(inputs), [output], maps, iterators(kinds))
+    return linalg.GenericOp([output.type], list(inputs), [output], maps, iterators_attribute(kinds))
 
 
 def loop_of(position: Any) -> int:

@@ -61,6 +61,19 @@ def entry_with_status(module: ir.Operation) -> Any | None:
     return None
 
 
+ARGUMENTS = "arg_attrs"
+"""The attribute of a function that has those of its arguments."""
+
+
+def attributes_of_arguments(function: Any, prefix: str) -> list[ir.DictAttr]:
+    """Return for each argument the attributes whose names begin with a prefix."""
+    dictionaries: Any = map(ir.DictAttr, ir.ArrayAttr(function.attributes[ARGUMENTS]))
+    return [
+        ir.DictAttr.get({own.name: own.attr for own in named if own.name.startswith(prefix)})
+        for named in dictionaries
+    ]
+
+
 def calls_python(module: Any) -> bool:
     """Return whether a module declares functions of Python: its code is of this process."""
     names = (
@@ -135,11 +148,9 @@ class Functions:
         return name
 
     def adopt(self, key: object, function: ir.Operation) -> str:
-        """Take a copy of a function of another module, and name it.
+        """Take a copy of a function of another module, and name it; `key` is as of `add`.
 
-        Args:
-            key: all that it is made of.
-            function: may call the functions of this module.
+        It may call the functions of this module.
         """
         name = self._next_name()
         copy = function.clone(ir.InsertionPoint(self._block))

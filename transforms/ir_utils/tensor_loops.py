@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.structured.constants import index
+from linalg_ext.structured.maps import iterators_attribute
 from linalg_ext.structured.mixed import mixed_operands, type_shape
 
-from .generics import iterators
 from .walking import copied
 
 
@@ -21,25 +22,22 @@ def as_index(value: Any) -> Any:
     return arith.index_cast(ir.IndexType.get(), value)
 
 
-def add(left: Any, right: Any) -> Any:
-    """Return `left + right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    return arith.addi(index(left), index(right))
+def _on_sizes(
+    of_numbers: Callable[[int, int], int], build: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """Return a function of two sizes that gives a number where both are, else builds an op."""
+
+    def compute(left: Any, right: Any) -> Any:
+        if isinstance(left, int) and isinstance(right, int):
+            return of_numbers(left, right)
+        return build(index(left), index(right))
+
+    return compute
 
 
-def sub(left: Any, right: Any) -> Any:
-    """Return `left - right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left - right
-    return arith.subi(index(left), index(right))
-
-
-def mul(left: Any, right: Any) -> Any:
-    """Return `left * right`; a number where both are."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    return arith.muli(index(left), index(right))
+add = _on_sizes(operator.add, arith.addi)
+sub = _on_sizes(operator.sub, arith.subi)
+mul = _on_sizes(operator.mul, arith.muli)
 
 
 def compare(predicate: str, left: Any, right: Any) -> Any:
@@ -99,7 +97,7 @@ def _generic(
         list(inputs),
         list(outputs),
         ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
-        iterators(["parallel"] * rank),
+        iterators_attribute(["parallel"] * rank),
     )
     block = generic.regions[0].blocks.append(*(operand.type.element_type for operand in operands))
     with ir.InsertionPoint(block):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,16 +31,7 @@ operations: Callable[[Any, Collection[str]], list[Any]] = transformation.operati
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
     """Return the operations in `root` for which `keep` is true, in the order of `operations`."""
-    ops: list[Any] = []
-    advance = ir.WalkResult.ADVANCE
-
-    def visit(op: Any) -> Any:
-        if keep(op):
-            ops.append(op)
-        return advance
-
-    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return ops
+    return structured_operands.ops_where(root.operation, keep, pre_order=True)
 
 
 def count_operations(root: Any) -> int:
@@ -213,9 +204,21 @@ def function_type(function: Any) -> ir.FunctionType:
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
+def set_function_type(function: Any, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Give a `func.func` another type; its blocks and its callers are left as they are."""
+    type_ = ir.FunctionType.get(list(inputs), list(results))
+    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+
+
 def name_of(function: Any) -> str:
     """Return the name of a function, or of another symbol."""
     return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def is_private(function: Any) -> bool:
+    """Return whether a symbol is private."""
+    visibility = function.attributes.get("sym_visibility")
+    return visibility is not None and ir.StringAttr(visibility).value == "private"
 
 
 def callee_of(call: Any) -> str:

@@ -62,6 +62,7 @@ from linalg_ext.transforms.ir_utils.walking import (
     name_of,
     operations,
     replace_op,
+    set_function_type,
 )
 
 NAME = "linalg-ext-keep-shared-functions"
@@ -147,8 +148,7 @@ def _failing(can_fail: list[Any], calls: list[Any]) -> set[str]:
 def _return_status(function: Any) -> None:
     i64 = ir.IntegerType.get_signless(64)
     type_ = function_type(function)
-    with_status = ir.FunctionType.get(type_.inputs, [*type_.results, i64])
-    function.attributes["function_type"] = ir.TypeAttr.get(with_status)
+    set_function_type(function, type_.inputs, [*type_.results, i64])
     function.attributes[PART] = ir.UnitAttr.get()
     for end in operations(function, {"func.return"}):
         with end.location, ir.InsertionPoint(end):

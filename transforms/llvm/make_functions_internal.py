@@ -39,18 +39,26 @@ The entry keeps its name in the code, for those who read it: `no_inline`.
 from __future__ import annotations
 
 from itertools import compress
-from typing import Any
 
 from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.module_functions import STATUS
-from linalg_ext.transforms.ir_utils.walking import name_of, operations, producer, replace_op
+from linalg_ext.transforms.ir_utils.module_functions import (
+    ARGUMENTS,
+    STATUS,
+    attributes_of_arguments,
+)
+from linalg_ext.transforms.ir_utils.walking import (
+    is_private,
+    is_unused,
+    name_of,
+    operations,
+    producer,
+    replace_op,
+)
 
 NAME = "linalg-ext-make-functions-internal"
 
 _INTERFACE = "_mlir_ciface_"
-
-_ARGUMENTS = "arg_attrs"
 
 
 @module_pass(NAME, on="llvm.func")
@@ -63,14 +71,14 @@ def make_functions_internal(module: ir.Operation) -> Report:
         if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks)
     }
     for name, function in functions.items():
-        if _ARGUMENTS in function.attributes:
-            attributes = ir.ArrayAttr(function.attributes[_ARGUMENTS])
-            known = ir.ArrayAttr.get(list(map(_known, attributes)))
-            if known != attributes:
+        if ARGUMENTS in function.attributes:
+            # LLVM knows no others.
+            known = ir.ArrayAttr.get(attributes_of_arguments(function, "llvm."))
+            if known != function.attributes[ARGUMENTS]:
                 report.changed["llvm.func"] += 1
-                function.attributes[_ARGUMENTS] = known
+                function.attributes[ARGUMENTS] = known
         is_entry = STATUS in function.attributes and f"{_INTERFACE}{name}" in functions
-        if not is_entry and not _is_private(function):
+        if not is_entry and not is_private(function):
             continue
         report.changed["llvm.func"] += 1
         function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
@@ -80,18 +88,10 @@ def make_functions_internal(module: ir.Operation) -> Report:
     return report
 
 
-def _known(attributes: ir.Attribute) -> ir.DictAttr:
-    """Return the attributes of an argument that LLVM knows."""
-    named: Any = ir.DictAttr(attributes)
-    return ir.DictAttr.get(
-        {known.name: known.attr for known in named if known.name.startswith("llvm.")}
-    )
-
-
 def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
     """Drop the arguments that a function does not use; its interface alone calls it."""
     block = function.regions[0].blocks[0]
-    used = [any(True for _ in argument.uses) for argument in block.arguments]
+    used = [not is_unused(argument) for argument in block.arguments]
     used_arguments = list(compress(block.arguments, used))
     (call,) = operations(interface, {"llvm.call"})
     for at in reversed(range(len(used))):
@@ -102,20 +102,20 @@ def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.Type.parse(f"!llvm.func<{'void' if result is None else result} ({inputs})>")
     )
-    if _ARGUMENTS in function.attributes:
-        attributes = compress(ir.ArrayAttr(function.attributes[_ARGUMENTS]), used)
-        function.attributes[_ARGUMENTS] = ir.ArrayAttr.get(list(attributes))
+    if ARGUMENTS in function.attributes:
+        attributes = compress(ir.ArrayAttr(function.attributes[ARGUMENTS]), used)
+        function.attributes[ARGUMENTS] = ir.ArrayAttr.get(list(attributes))
     with call.location, ir.InsertionPoint(call):
         operands = list(compress(call.operands, used))
         new_call = llvm.CallOp(result, operands, [], [], callee=call.attributes["callee"])
     replace_op(call, *new_call.results)
     for op in operations(interface, {"llvm.extractvalue"}):
-        if any(True for _ in op.results[0].uses):
+        if not is_unused(op.results[0]):
             _load_alone(op)
         else:
             op.erase()
     for op in operations(interface, {"llvm.load"}):
-        if not any(True for _ in op.results[0].uses):
+        if is_unused(op.results[0]):
             op.erase()
 
 
@@ -130,10 +130,3 @@ def _load_alone(part: ir.Operation) -> None:
         type_ = ir.TypeAttr.get(whole.results[0].type)
         at = llvm.GEPOp(pointer, whole.operands[0], [], place, type_, None).result
         replace_op(part, llvm.LoadOp(part.results[0].type, at).result)
-
-
-def _is_private(function: ir.Operation) -> bool:
-    attributes = function.attributes
-    return "sym_visibility" in attributes and attributes["sym_visibility"] == ir.StringAttr.get(
-        "private"
-    )

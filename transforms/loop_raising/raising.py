@@ -11,7 +11,7 @@ from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.errors import SubsetError
 from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.structured.indices import IndexReader
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import size_of, sizes_of, value_of
 from linalg_ext.structured.views import Placement, is_view, subview
@@ -19,7 +19,6 @@ from linalg_ext.symbolic.affine import AffineConst, AffineDim, AffineExpr, Affin
 from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
 from linalg_ext.transforms.codegen.vectorization.reductions import combining_op
-from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import copied, operations
 
 from ._bands import (
@@ -239,7 +238,7 @@ def _build(band: Band, elements: Sequence[_Element], kinds: Sequence[str]) -> No
         inputs=values[:inputs],
         outputs=values[inputs:],
         indexing_maps=maps_attribute([element.view.map(_dims(band)) for element in elements]),
-        iterator_types=iterators(kinds),
+        iterator_types=iterators_attribute(kinds),
     ).operation
     types = [ir.MemRefType(value.type).element_type for value in values]
     block = generic.regions[0].blocks.append(*types)

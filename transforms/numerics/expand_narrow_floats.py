@@ -185,7 +185,8 @@ def _narrow_exponent(value: Any) -> Any:
     rebias = source.bias - F32.bias
     half = ints.shr(ints.add(bits, 1 << (source.mantissa - 1)), source.mantissa)
     exponent = ints.sub(half, rebias)
-    least = _bits_of_least_power(source)
+    # 2^-127 is subnormal in f32.
+    least = rebias << source.mantissa if rebias else 1 << (F32.mantissa - 1)
     # Just above 2^-127, ml_dtypes rounds up.
     exponent = ints.select(ints.below(bits, (rebias + 1) << source.mantissa), 1, exponent)
     exponent = ints.select(ints.above(bits, least), exponent, 0)
@@ -195,10 +196,3 @@ def _narrow_exponent(value: Any) -> Any:
     exponent = ints.select(invalid, 0xFF, exponent)
     small = arith.trunci(like(value.type, ir.IntegerType.get_signless(8)), exponent)
     return arith.bitcast(like(value.type, ir.Type.parse(EXPONENT_ONLY)), small)
-
-
-def _bits_of_least_power(source: FloatFormat) -> int:
-    """Return the bits of 2^-127, which is subnormal in f32."""
-    if source is F32:
-        return 1 << (F32.mantissa - 1)
-    return (source.bias - F32.bias) << source.mantissa

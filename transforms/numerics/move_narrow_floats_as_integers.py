@@ -31,19 +31,12 @@ NAME = "linalg-ext-move-narrow-floats-as-integers"
 
 _MOVES = frozenset(
     {
-        "llvm.extractelement",
-        "llvm.freeze",
-        "llvm.insertelement",
-        "llvm.intr.masked.compressstore",
-        "llvm.intr.masked.expandload",
-        "llvm.intr.masked.gather",
-        "llvm.intr.masked.load",
-        "llvm.intr.masked.scatter",
-        "llvm.intr.masked.store",
-        "llvm.load",
-        "llvm.select",
-        "llvm.shufflevector",
-        "llvm.store",
+        *("llvm.extractelement", "llvm.insertelement", "llvm.shufflevector"),
+        *("llvm.freeze", "llvm.load", "llvm.select", "llvm.store"),
+        *(
+            f"llvm.intr.masked.{name}"
+            for name in ("compressstore", "expandload", "gather", "load", "scatter", "store")
+        ),
     }
 )
 """Ops that move bits of any meaning."""

@@ -41,6 +41,7 @@ from linalg_ext.transforms.ir_utils.walking import (
     name_of,
     operations,
     replace_op,
+    set_function_type,
 )
 
 NAME = "linalg-ext-pass-narrow-floats-as-integers"
@@ -88,11 +89,11 @@ def _passed(types: Sequence[Any]) -> list[Any]:
 
 def _change(function: Any) -> None:
     type_ = function_type(function)
-    new = ir.FunctionType.get(_passed(type_.inputs), _passed(type_.results))
-    function.attributes["function_type"] = ir.TypeAttr.get(new)
+    inputs = _passed(type_.inputs)
+    set_function_type(function, inputs, _passed(type_.results))
     entry = function.regions[0].blocks[0]
     with function.location, ir.InsertionPoint.at_block_begin(entry):
-        for argument, passed in zip(entry.arguments, new.inputs, strict=True):
+        for argument, passed in zip(entry.arguments, inputs, strict=True):
             floats = argument.type
             if floats == passed:
                 continue

@@ -31,7 +31,7 @@ from linalg_ext.transforms.analysis.buffers import (
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 from linalg_ext.transforms.ir_utils.arithmetic import strides_of
 from linalg_ext.transforms.ir_utils.generics import input_count, loop_of, parallel_loops
-from linalg_ext.transforms.ir_utils.walking import ancestor_in
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, producer
 
 _USUAL_SIZE = 1024
 """The size assumed for a dynamic dimension when costs are compared."""
@@ -333,12 +333,8 @@ def _handed_on(loop: Any, argument: Any) -> list[Buffer]:
 
 def _is_fresh(buffer: Buffer, body: Any) -> bool:
     """Return whether each iteration of a loop allocates the buffer."""
-    owner = buffer.value.owner
-    return (
-        not isinstance(owner, ir.Block)
-        and owner.name == "memref.alloc"
-        and owner.operation.block == body
-    )
+    op = producer(buffer.value)
+    return op is not None and op.name == "memref.alloc" and bool(op.block == body)
 
 
 def _is_left_alone(buffer: Buffer, loop: Any) -> bool:

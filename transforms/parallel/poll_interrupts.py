@@ -63,6 +63,7 @@ from linalg_ext.transforms.ir_utils.walking import (
     operations,
     producer,
     replace_op,
+    set_function_type,
 )
 
 from .share_work import bounds_of
@@ -232,9 +233,7 @@ class _Polls:
             block = function.regions[0].blocks[0]
             if name_of(function) in self._covered:
                 type_ = function_type(function)
-                inputs = [*type_.inputs, _i64()]
-                new_type = ir.FunctionType.get(inputs, type_.results)
-                function.attributes["function_type"] = ir.TypeAttr.get(new_type)
+                set_function_type(function, [*type_.inputs, _i64()], type_.results)
                 count = block.add_argument(_i64(), function.location)
             else:
                 with function.location, ir.InsertionPoint.at_block_begin(block):

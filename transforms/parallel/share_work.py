@@ -99,11 +99,9 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
         return report
     report.matched[entry.name] += 1
     reasons: set[str] = set()
-    for op in parallel_loops(entry):
-        loop = _parallel_loop(op)
-        if loop is not None and loop.is_worth_sharing:
-            report.changed[op.name] += 1
-            _share_parallel_loop(loop, threads)
+    for loop in _loops_to_share(entry):
+        report.changed[loop.op.name] += 1
+        _share_parallel_loop(loop, threads)
     writers = [
         writer for row in rows(entry, reasons) for writer in _share_row(row, threads, reasons)
     ]
@@ -159,12 +157,10 @@ def sharing_of(module: ir.Operation) -> Sharing:
             return Sharing.ALWAYS
         if total >= _partition.WORTH_SHARING:
             sharing = Sharing.BY_SIZES
-    for op in parallel_loops(entry):
-        loop = _parallel_loop(op)
-        if loop is not None and loop.is_worth_sharing:
-            if loop.trips is not None:
-                return Sharing.ALWAYS
-            sharing = Sharing.BY_SIZES
+    for loop in _loops_to_share(entry):
+        if loop.trips is not None:
+            return Sharing.ALWAYS
+        sharing = Sharing.BY_SIZES
     return sharing
 
 
@@ -272,24 +268,19 @@ class _ParallelLoop:
     nanoseconds: float
     trips: int | None
 
-    @property
-    def is_worth_sharing(self) -> bool:
-        """True where the loop is long, or may be at run time."""
-        if self.trips is None:
-            return True
-        return self.trips > 1 and self.nanoseconds * self.trips >= _partition.WORTH_SHARING
 
-
-def _parallel_loop(op: ir.Operation) -> _ParallelLoop | None:
-    """Return an `scf.forall` or `scf.parallel` that threads may share; None where they may not."""
-    nanoseconds = None if len(op.results) else _nanoseconds_of_block(op.regions[0].blocks[0])
-    if nanoseconds is None:
-        return None
-    trips = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
-    static_trips = [size for size in trips if size is not None]
-    return _ParallelLoop(
-        op, nanoseconds, math.prod(static_trips) if len(static_trips) == len(trips) else None
-    )
+def _loops_to_share(entry: ir.Operation) -> Iterator[_ParallelLoop]:
+    """Yield the loops of an entry that threads may share, and that are long, or may be so."""
+    for op in parallel_loops(entry):
+        nanoseconds = None if len(op.results) else _nanoseconds_of_block(op.regions[0].blocks[0])
+        if nanoseconds is None:
+            continue
+        sizes = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
+        trips = math.prod(size for size in sizes if size is not None)
+        if None in sizes:
+            yield _ParallelLoop(op, nanoseconds, None)
+        elif trips > 1 and nanoseconds * trips >= _partition.WORTH_SHARING:
+            yield _ParallelLoop(op, nanoseconds, trips)
 
 
 def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:

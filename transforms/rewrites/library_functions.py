@@ -11,8 +11,8 @@ from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.executable.libraries import Gemm
 from linalg_ext.structured.contraction import fill_number
 from linalg_ext.structured.contraction_form import Contraction
+from linalg_ext.structured.maps import iterators_attribute
 from linalg_ext.structured.sizes import dim_of, sizes_of, split_sizes
-from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_op
 
 from .call_stubs import adopt, stub
@@ -200,7 +200,7 @@ class CallBody:
             inputs=operands[:inputs],
             outputs=operands[inputs:],
             indexing_maps=self._maps,
-            iterator_types=iterators(kinds),
+            iterator_types=iterators_attribute(kinds),
             library_call=library_call,
         )
         block = generic.regions[0].blocks.append(*(element_type(value.type) for value in operands))

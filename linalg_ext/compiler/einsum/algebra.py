@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -91,26 +92,19 @@ class Algebra:
             return self.reduce(products, (3,))
         largest = max(batch, rows, depth, columns)
         if largest == depth:
-            half = depth // 2
-            return np.asarray(
-                self.add(
-                    self.contract(a[:, :, :half], b[:, :half]),
-                    self.contract(a[:, :, half:], b[:, half:]),
-                )
-            )
+            halves = zip(_halves(a, 2), _halves(b, 1), strict=True)
+            return np.asarray(self.add(*starmap(self.contract, halves)))
         if largest == batch:
-            half = batch // 2
-            pairs = [(a[:half], b[:half]), (a[half:], b[half:])]
-            return np.concatenate([self.contract(x, y) for x, y in pairs], axis=0)
-        if largest == rows:
-            half = rows // 2
-            return np.concatenate(
-                [self.contract(a[:, :half], b), self.contract(a[:, half:], b)], axis=1
-            )
-        half = columns // 2
-        return np.concatenate(
-            [self.contract(a, b[:, :, :half]), self.contract(a, b[:, :, half:])], axis=2
-        )
+            axis, pairs = 0, [*zip(_halves(a, 0), _halves(b, 0), strict=True)]
+        elif largest == rows:
+            axis, pairs = 1, [(half, b) for half in _halves(a, 1)]
+        else:
+            axis, pairs = 2, [(a, half) for half in _halves(b, 2)]
+        return np.concatenate([*starmap(self.contract, pairs)], axis=axis)
+
+
+def _halves(array: Array, axis: int) -> list[Array]:
+    return np.split(array, [array.shape[axis] // 2], axis)
 
 
 def _in_numpy(a: Array, b: Array) -> Array:

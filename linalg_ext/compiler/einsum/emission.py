@@ -10,13 +10,13 @@ from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.compiler.einsum.algebra import Algebra, Array, Form
 from linalg_ext.compiler.einsum.request import Dtypes, Request
-from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place
+from linalg_ext.compiler.module_compilation import compile_built, compile_copy
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.executable.kernel import CompilerOptions, Kernel
-from linalg_ext.ir.context import borrowed_context, new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
 from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_path, steps_along
@@ -26,6 +26,7 @@ from linalg_ext.structured.op_builders import as_value, build, require_insertion
 from linalg_ext.structured.operands import bind, static_sizes
 from linalg_ext.structured.outputs import all_or_nothing, make_outputs
 from linalg_ext.structured.payload import build_generic
+from linalg_ext.transforms.ir_utils.walking import set_function_type
 
 
 def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
@@ -55,7 +56,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     labels = with_broadcasts(contraction.inputs, shapes)
     element, result_element = _elements(request, values, target)
     cast_type = request.compute_type or request.dtype
-    unsigned = frozenset[str]() if cast_type is None else unsigned_type_vars({"U": cast_type})
+    unsigned = _unsigned(cast_type)
     on_memrefs = any(isinstance(value.type, ir.MemRefType) for value in values)
     if on_memrefs:
         if target is None:
@@ -162,41 +163,39 @@ def _element_type(dtype: DType) -> ir.Type:
 def compile_form(form: Form, algebra: Algebra, key: str | None) -> Kernel:
     """Return the kernel of a loop nest that is open in every size, kept under `key`."""
     name = f"einsum_{form.name}"
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name(name):
-            module = ir.Module.create()
-            with ir.InsertionPoint(module.body):
-                _build_form(name, form, algebra)
-        return compile_in_place(
-            Module(module), name, CompilerOptions(opt_level=3), loan=loan, key=key
-        )
-
-
-def _build_form(name: str, form: Form, algebra: Algebra) -> None:
-    """Build a function on memrefs that overwrites its last argument, which is contiguous."""
-    element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
     inner = form.loops[-1]
     nearest = form.nearest or [inner if labels[-1] == inner else "" for labels in form.inputs]
-    inputs = [_open_memref(*operand, element) for operand in zip(form.inputs, nearest, strict=True)]
-    sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
-    output = ir.MemRefType.get(sizes, element)
-    definition = form.definition(algebra)
-    function = func.FuncOp(name, ([*inputs, output], []))
-    unsigned = by_dtype(algebra.dtype)
-    signless = unsigned.kind == "bool" or unsigned.unsigned == algebra.dtype
+
+    def build() -> None:
+        element = _element_type(algebra.dtype)
+        inputs = [_open_memref(*own, element) for own in zip(form.inputs, nearest, strict=True)]
+        sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
+        _build_sum(name, form.definition(algebra), inputs, sizes, algebra)
+
+    return compile_built(name, build, CompilerOptions(opt_level=3), key=key)
+
+
+def _build_sum(
+    name: str,
+    definition: OpDefinition,
+    inputs: Sequence[ir.Type],
+    sizes: Sequence[int],
+    algebra: Algebra,
+) -> None:
+    """Build a function of an op on memrefs that overwrites its last argument, a contiguous one."""
+    element = _element_type(algebra.dtype)
+    function = func.FuncOp(name, ([*inputs, ir.MemRefType.get(list(sizes), element)], []))
     with ir.InsertionPoint(function.add_entry_block()):
         *operands, result = function.arguments
         linalg.fill(number_constant(algebra.zero.item(), element), outs=[result])
-        build_generic(
-            bind(
-                definition,
-                operands,
-                [result],
-                resolve_attributes(definition, {}),
-                frozenset({"U"}) if signless else frozenset(),
-            )
-        )
+        attributes, unsigned = resolve_attributes(definition, {}), _unsigned(algebra.dtype)
+        build_generic(bind(definition, operands, [result], attributes, unsigned))
         func.ReturnOp([])
+
+
+def _unsigned(dtype: DType | None) -> frozenset[str]:
+    """Return `U` where operands of this dtype are unsigned: the type variable of all of them."""
+    return frozenset() if dtype is None else unsigned_type_vars({"U": dtype})
 
 
 def _open_memref(labels: str, nearest: str, element: ir.Type) -> ir.Type:
@@ -221,23 +220,12 @@ def compile_for(
     definition = definition_of(
         (a[1], b[1]), output, kind=algebra.kind, name="einsum", types=["U", "U"]
     )
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name("einsum"):
-            module = ir.Module.create()
-            element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
-            types: Sequence[ir.Type] = [
-                *(_memref(array, element) for array, _ in (a, b)),
-                ir.MemRefType.get([sizes[label] for label in output], element),
-            ]
-            with ir.InsertionPoint(module.body):
-                function = func.FuncOp("einsum", (list(types), []))
-            with ir.InsertionPoint(function.add_entry_block()):
-                *operands, result = function.arguments
-                linalg.fill(number_constant(algebra.zero.item(), element), outs=[result])
-                attributes = resolve_attributes(definition, {})
-                build_generic(bind(definition, operands, [result], attributes))
-                func.ReturnOp([])
-        return compile_in_place(Module(module), "einsum", loan=loan, key=key)
+
+    def build() -> None:
+        inputs = [_memref(array, _element_type(algebra.dtype)) for array, _ in (a, b)]
+        _build_sum("einsum", definition, inputs, [sizes[label] for label in output], algebra)
+
+    return compile_built("einsum", build, key=key)
 
 
 def _memref(array: Array, element: ir.Type) -> ir.Type:
@@ -258,14 +246,12 @@ def compile_narrow(
     with new_context(), ir.Location.name("einsum"):
         module = ir.Module.create()
         types = [
-            ir.RankedTensorType.get(array.shape, ir.Type.parse(by_dtype(array.dtype).mlir))
-            for array in arrays
+            ir.RankedTensorType.get(array.shape, _element_type(array.dtype)) for array in arrays
         ]
         with ir.InsertionPoint(module.body):
             function = func.FuncOp("einsum", (types, []))
             with ir.InsertionPoint(function.add_entry_block()):
                 result = on_values(unsafe_request, list(function.arguments), None)
                 func.ReturnOp([result])
-            signature = ir.FunctionType.get(types, [result.type])
-            function.attributes["function_type"] = ir.TypeAttr.get(signature)
+            set_function_type(function, types, [result.type])
         return compile_copy(Module.of(module), "einsum", trusted=True, key=key)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Array
-from linalg_ext.compiler.op_dtypes import common_dtype
+from linalg_ext.definition.calls import common_dtype
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.notations.einsum import Semiring, Subscripts, semiring
 from linalg_ext.runtime.dtypes import DType, by_dtype, cure_for, describe_dtype, dtype_named

@@ -29,7 +29,7 @@ from linalg_ext.executable.arguments import (
     refuse_keywords,
     split_out,
 )
-from linalg_ext.executable.explanation import CompileTimes, Explanation, stage_of
+from linalg_ext.executable.explanation import CompileTimes, Explanation, Staged
 from linalg_ext.executable.foreign_arrays import call_on_foreign_arrays, has_foreign_arrays
 from linalg_ext.executable.kernel_data import explanation_of, signature_of
 from linalg_ext.executable.signature import ArrayType, Signature
@@ -53,7 +53,7 @@ _COPIED = 1 << 20
 """Results smaller than this are copied, and need no pages of their own."""
 
 
-class IsolatedKernel:
+class IsolatedKernel(Staged):
     """An entry of a module, compiled and run in a worker process.
 
     It is called as a `Kernel` is. A call that kills the process, or exceeds the limits, is a
@@ -85,8 +85,7 @@ class IsolatedKernel:
         with self._process.lock:
             about = self._compiled()
         self.signature = signature_of(about["signature"])
-        self._times: dict[str, float] = about["times"]
-        self._passes = tuple((name, seconds) for name, seconds in about["passes"])
+        self.compile_times = CompileTimes.of_data(about["times"])
         results = self.signature.results
         self._slots = [ResultSlot(result, is_only=len(results) == 1) for result in results]
         self._written = [
@@ -101,25 +100,6 @@ class IsolatedKernel:
         if "stages" not in self._answers:
             self._answers["stages"] = self._request({"do": "stages"})["stages"]
         return MappingProxyType(self._answers["stages"])
-
-    @property
-    def times(self) -> Mapping[str, float]:
-        """Seconds that each step of the compilation took, and their sum as `total`."""
-        return MappingProxyType(self._times)
-
-    @property
-    def compile_times(self) -> CompileTimes:
-        """A picture of `times`: a bar for each step and for the costliest passes."""
-        phases = tuple((name, seconds) for name, seconds in self.times.items() if name != "total")
-        return CompileTimes(phases, self._passes)
-
-    def as_text(self, stage: str = "llvm") -> str:
-        """Return the module as text, at one stage of the lowering.
-
-        Raises:
-            ArgumentError: there is no such stage; the message lists those there are.
-        """
-        return stage_of(self.stages, stage)
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""

@@ -26,6 +26,7 @@ from linalg_ext.tracing.values.sizes import (
     same,
     value_of,
 )
+from linalg_ext.utils.scopes import holding
 
 _T = TypeVar("_T", "Trace", None)
 
@@ -240,21 +241,12 @@ class Trace:
 
 def new_trace(sizes: Mapping[str, int]) -> AbstractContextManager[Trace]:
     """Return a trace: traced values made inside can be used inside, and nowhere else."""
-    return _under(Trace(sizes))
+    return holding(_current, Trace(sizes))
 
 
 def untraced() -> AbstractContextManager[None]:
     """Run code of others as if nothing were traced in this thread."""
-    return _under(None)
-
-
-@contextmanager
-def _under(trace: _T) -> Iterator[_T]:
-    token = _current.set(trace)
-    try:
-        yield trace
-    finally:
-        _current.reset(token)
+    return holding(_current, None)
 
 
 running: Callable[[], Trace | None] = _current.get

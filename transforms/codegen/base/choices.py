@@ -6,11 +6,13 @@ with choosing(Choices(plans={problem_key(problem): Variation(rows=8, vectors=3)}
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from linalg_ext.utils.scopes import holding
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,6 @@ def choices() -> Choices:
     return _in_force.get()
 
 
-@contextmanager
-def choosing(chosen: Choices) -> Iterator[None]:
+def choosing(chosen: Choices) -> AbstractContextManager[Choices]:
     """Have the code that is made inside the `with` block follow these choices."""
-    token = _in_force.set(chosen)
-    try:
-        yield
-    finally:
-        _in_force.reset(token)
+    return holding(_in_force, chosen)
