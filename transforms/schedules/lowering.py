@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from linalg_ext.bindings import ir
 from linalg_ext.executable.libraries import in_force
 from linalg_ext.transforms.ir_utils.walking import enclosing, select
@@ -142,7 +144,7 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
             "the step has no library to call",
             hint="take the step inside `with lx.library(...):`",
         )
-    module = enclosing(op, "builtin.module")
+    module: Any = enclosing(op, "builtin.module")
     choice = choose(op, libraries, asked_names(module))
     if not isinstance(choice, Chosen):
         raise refusal(

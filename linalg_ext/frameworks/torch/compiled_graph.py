@@ -254,7 +254,7 @@ def _graph_result(source: str, position: Any, values: Sequence[Any], results: Se
     return position
 
 
-def lent(count: int | None) -> AbstractContextManager[None]:
+def lent(count: int | None) -> AbstractContextManager[object]:
     """Share calls inside the `with` block among PyTorch's threads, if it has as many.
 
     Args:

@@ -31,9 +31,10 @@ class Bound:
         *,
         is_watched: bool = True,
     ) -> None:
-        """Args:
-        shape: of the kernel's parameter; by default that of the tensor.
-        is_watched: whether all of the tensor is read to see whether it has changed.
+        """
+        Args:
+            shape: of the kernel's parameter; by default that of the tensor.
+            is_watched: whether all of the tensor is read to see whether it has changed.
         """
         self.model_tensor = model_tensor
         self._tensor = model_tensor.tensor

@@ -52,13 +52,13 @@ def x() -> Any:
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A list that grows with each copy."""
     made: list[Any] = []
-    plain = parameters.Strips._copied
+    plain = parameters._in_strips
 
-    def counted(strips: Any, tensor: Any) -> Any:
+    def counted(tensor: Any, width: int) -> Any:
         made.append(tensor)
-        return plain(strips, tensor)
+        return plain(tensor, width)
 
-    monkeypatch.setattr(parameters.Strips, "_copied", counted)
+    monkeypatch.setattr(parameters, "_in_strips", counted)
     return made
 
 

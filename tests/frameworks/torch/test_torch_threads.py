@@ -35,7 +35,7 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     before, teams = torch.get_num_threads(), list[int]()
     real = threads.lent
 
-    def noting(team: int) -> AbstractContextManager[None]:
+    def noting(team: int) -> AbstractContextManager[int]:
         teams.append(team)
         return real(team)
 

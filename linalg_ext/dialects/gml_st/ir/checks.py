@@ -123,7 +123,8 @@ def _check_tile(op: ir.Operation) -> None:
     _check_result(op, subset_type(shape.with_sizes(sizes_in_type(tile.sizes))))
     for dim, whole in enumerate(shape.sizes):
         if whole is not None:
-            _check_within(dim, *(static(numbers[dim]) for numbers in columns), whole=whole)
+            offset, size, stride = (static(numbers[dim]) for numbers in columns)
+            _check_within(dim, offset, size, stride, whole)
 
 
 def _check_filter(op: ir.Operation) -> None:
