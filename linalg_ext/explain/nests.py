@@ -121,7 +121,8 @@ def nests_of_stages(stages: Sequence[Stage]) -> LoopNests:
 
 def _of_module(module: ModuleLike) -> LoopNests:
     nests = []
-    for function in ops_of(Module.of(module).ir.body):
+    owner = Module.of(module)  # of the ops, which end with it
+    for function in ops_of(owner.ir.body):
         if "sym_name" in function.attributes and len(function.regions):
             nest = _nest(function, f"@{name_of(function)}", ir.AsmState(function))
             if nest.inner or nest.work:
