@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from linalg_ext.definition.functions import Function
@@ -29,15 +28,18 @@ def cast_values(value: Array, dtype: np.dtype[Any], function: str) -> Array:
     if function == "cast_unsigned":
         value = _as_unsigned(value)
     with np.errstate(all="ignore"):
-        if value.dtype in (ml_dtypes.int4, ml_dtypes.uint4):
+        if value.dtype.name in ("int4", "uint4"):
             # The two do not know one another.
             value = value.astype(np.int16)
         return value.astype(dtype)
 
 
 def _as_unsigned(value: Array) -> Array:
-    if value.dtype == ml_dtypes.int4:
-        return (value.astype(np.int16) % 16).astype(ml_dtypes.uint4)
+    if value.dtype.name == "int4":
+        # Calls of kernels that are kept do not wait for the package.
+        from ml_dtypes import uint4
+
+        return (value.astype(np.int16) % 16).astype(uint4)
     return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
 
 
