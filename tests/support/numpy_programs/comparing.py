@@ -200,8 +200,10 @@ def _difference(
         changed = replace(step, keywords={k: change(v) for k, v in step.keywords.items()})
         return flat(by_numpy(changed, inputs, [change(each) for each in results]))[number]
 
+    right = ~wrong
     for row, is_allowed in ALLOWED.items():
-        if (is_allowed(step, given, one, other, again) | ~wrong).all():
+        right = right | is_allowed(step, given, one, other, again)
+        if right.all():
             return "allowed", step, row
     place = tuple(int(x) for x in np.argwhere(wrong)[0])
     shown = [
