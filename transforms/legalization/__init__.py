@@ -42,8 +42,8 @@ DESTINATION_OPS = (
     "linalg-ext-lower-destination-ops",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
-    # It takes functions that `canonicalize` has left simple: a scope of allocas that ends a function
-    # is gone by then.
+    # It takes functions that `canonicalize` has left simple: a scope of allocas that ends a
+    # function is gone by then.
     "inline{op-pipelines=func.func(canonicalize)}",
 )
 """Ops with destinations become generics and loops, and every function but the entry is inlined."""
