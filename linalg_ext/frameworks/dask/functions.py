@@ -33,6 +33,7 @@ from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tracing.lowered import Lowered
 from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.values.specs import ShapeDtype
+from linalg_ext.transforms.ir_utils.walking import function_type
 from linalg_ext.utils.hooks import is_dask
 
 
@@ -176,7 +177,7 @@ class _Call:
         """Trace the function at the shapes of the arrays and of their blocks."""
         self._whole, axes = self._at([array.shape for array in self.arrays])
         axes = self._split(with_common_axes(axes))
-        types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]
+        types = [ir.ShapedType(type_) for type_ in function_type(_entry(self._whole)).results]
         blocked_results = tuple(
             BlockedResult(dims, tuple(type_.shape), dtype)
             for dims, type_, dtype in zip(axes.results, types, self._whole.dtypes, strict=True)
@@ -204,7 +205,7 @@ class _Call:
             leaves[position] = spec
         arguments, named = unflatten(self.structure, leaves)
         traced = self._function.lower(*arguments, **named)
-        axes = axes_of(_entry(traced).operation)
+        axes = axes_of(_entry(traced))
         # Numbers are arguments of the traced function too.
         order = [id(array) for array in traced.call.arrays]
         own = tuple(axes.arguments[order.index(id(spec))] for spec in specs)
@@ -241,7 +242,7 @@ class _Call:
         # An axis of size 1 may be read as a broadcast one, which its indexing map alone shows.
         has_ones = 1 in sizes.values()
         same_axes = has_ones or with_common_axes(axes_) == axes
-        both = _entry(self._whole).operation, _entry(traced).operation
+        both = _entry(self._whole), _entry(traced)
         return same_axes and same_but_for_sizes(*both, ignore_maps=has_ones)
 
 
@@ -330,7 +331,7 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
             hint="call it in a function that is given to dask.array.map_blocks",
         )
     module = Module.parse(recipe.module, trusted=True)
-    axes = with_common_axes(axes_of(find_entry(module.ir, recipe.entry).operation))
+    axes = with_common_axes(axes_of(find_entry(module.ir, recipe.entry)))
     fixed = {
         dim: f"`{name}` is compiled for its size"
         for parameter, dims in zip(kernel.signature.parameters, axes.arguments, strict=True)
