@@ -12,6 +12,7 @@ from destination_ops import call, compiled
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import scan
 from linalg_ext.errors import ExecutionError
+from linalg_ext.target import host
 
 RNG = np.random.default_rng(5)
 WHOLE = "tensor<?x?x?xf32>"
@@ -121,7 +122,9 @@ def test_long_sums_lose_nothing(axis: int, dtype: Any) -> None:
     found = call(lambda x: scan(x, combine=add, dimension=axis), (name,), x)
     count = np.arange(1, 3_000_001).reshape([-1 if at == axis else 1 for at in (0, 1)])
     exact = count * np.longdouble(x[0, 0])
-    assert np.max(np.abs(found - exact) / exact) < 8 * np.finfo(dtype).eps
+    # More vectors of fewer lanes are added up in a row.
+    most = 6 if host().vector_bits >= 512 else 8
+    assert np.max(np.abs(found - exact) / exact) < most * np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("axis", [0, 1])
