@@ -24,7 +24,7 @@ from linalg_ext.structured.interface_dispatch import (
 )
 from linalg_ext.structured.invariants import broken_rules, check, is_buffer, is_shaped, is_tensor
 from linalg_ext.structured.maps import has_payload, is_valid, place_of
-from linalg_ext.structured.operands import copy_regions, ops_where, static_sizes
+from linalg_ext.structured.operands import copy_regions, ops_inside, static_sizes
 from linalg_ext.structured.sizes import size_at
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
@@ -114,7 +114,7 @@ def _retype_carried(rule: DestinationRule, op: ir.Operation, new: ir.Operation) 
 
 def _replace_captured(new: ir.Operation, mapping: Captured) -> None:
     """Replace the values from outside that the regions use, but for the op's own operands."""
-    for inner in ops_where(new, lambda op: op != new):
+    for inner in ops_inside(new):
         for position, value in enumerate(inner.operands):
             if value in mapping:
                 inner.operands[position] = mapping[value]

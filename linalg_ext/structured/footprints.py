@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from linalg_ext.bindings import ir
 from linalg_ext.structured.invariants import is_buffer
 from linalg_ext.structured.maps import has_payload
-from linalg_ext.structured.operands import ops_where
+from linalg_ext.structured.operands import ops_inside
 from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, Symbol
@@ -118,7 +118,7 @@ def captured_buffers(op: ir.Operation) -> tuple[Captured, ...]:
     if not has_payload(op):
         return ()
     effects: dict[ir.Value, tuple[bool, bool]] = {}
-    for inner in ops_where(op, lambda inner: inner != op):
+    for inner in ops_inside(op):
         reads, writes = _EFFECTS.get(inner.name, (True, True))
         for value in inner.operands:
             if is_buffer(value.type):

@@ -22,7 +22,7 @@ from linalg_ext.structured.destination_ops import (
     segments_of,
 )
 from linalg_ext.structured.extension import SEGMENTS, integers
-from linalg_ext.structured.operands import ops_where
+from linalg_ext.structured.operands import ops_inside
 
 GROUP_NAMES = ("isolated_group", "group")
 YIELD = "group_yield"
@@ -52,7 +52,7 @@ def side_effect(op: ir.Operation) -> str:
 
     An op of an unknown dialect counts as one that may do anything.
     """
-    effects = (_own_side_effect(inner) for inner in ops_where(op, lambda inner: True))
+    effects = map(_own_side_effect, (*ops_inside(op), op))
     return next(filter(None, effects), "")
 
 
@@ -236,8 +236,8 @@ def _preserve(op: ir.Operation) -> bool:
 
 def _captured(op: ir.Operation) -> ir.Value | None:
     """A value that an op inside uses and that is defined outside; None if absent."""
-    inside = ops_where(op, lambda inner: inner != op)
-    return next((v for inner in inside for v in inner.operands if not is_within(v, op)), None)
+    values = (value for inner in ops_inside(op) for value in inner.operands)
+    return next((value for value in values if not is_within(value, op)), None)
 
 
 def is_within(value: ir.Value, op: ir.Operation) -> bool:

@@ -49,6 +49,11 @@ def ops_where(
     return ops
 
 
+def ops_inside(op: ir.Operation, *, pre_order: bool = False) -> list[ir.Operation]:
+    """The ops in the regions of an op, as of `ops_where`."""
+    return ops_where(op, lambda inner: inner != op, pre_order=pre_order)
+
+
 def replace_operands(op: ir.Operation, new: Mapping[ir.Value, ir.Value]) -> None:
     """Replace operands of `op` and of all operations nested in it by new values."""
 

@@ -42,7 +42,7 @@ from linalg_ext.structured.constants import (
 )
 from linalg_ext.structured.loops import whole_or_none
 from linalg_ext.structured.maps import iterators_attribute, maps_attribute
-from linalg_ext.structured.operands import BoundOp, ops_where
+from linalg_ext.structured.operands import BoundOp, ops_inside
 from linalg_ext.structured.sizes import extract_slice, mixed_size, mixed_sizes, size_at, sizes_of
 from linalg_ext.symbolic.affine import AffineDim, AffineSymbol
 from linalg_ext.symbolic.index_sets import Tile
@@ -630,7 +630,5 @@ def reaches_outside_memory(op: ir.Operation) -> bool:
     """Return whether the payload uses a buffer that is not an operand, and so is in no map."""
     memory = (ir.MemRefType, ir.UnrankedMemRefType)
     return op.name not in extension_ops.NAMES and any(
-        isinstance(value.type, memory)
-        for inner in ops_where(op, lambda inner: inner != op)
-        for value in inner.operands
+        isinstance(value.type, memory) for inner in ops_inside(op) for value in inner.operands
     )

@@ -179,10 +179,6 @@ def _around(example: Example, given: str) -> str:
     return frame.text("{}", example.before + example.after)
 
 
-def _is_used(name: str, body: str) -> bool:
-    return len(re.findall(rf"{re.escape(name)}(?![\w.$-])", body)) > 1
-
-
 def _defined(body: str) -> list[str]:
     lists = _DEFINED.findall(body)
     return [name.partition(":")[0] for names in lists for name in names.split(", ")]

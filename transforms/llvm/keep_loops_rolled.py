@@ -54,7 +54,7 @@ def keep_loops_rolled(module: ir.Operation) -> Report:
     report = Report(NAME)
     annotation = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
     for loop in operations(module, {_LOOP}):
-        trips = known_trips(*list(loop.operands)[:3])
+        trips = known_trips(*loop.operands[:3])
         if (trips is None or trips > _FEW) and _is_on_vectors(loop):
             report.changed[_LOOP] += 1
             loop.attributes["loop_annotation"] = annotation

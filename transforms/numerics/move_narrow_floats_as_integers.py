@@ -41,6 +41,8 @@ _MOVES = frozenset(
 )
 """Ops that move bits of any meaning."""
 
+_BRANCHES = frozenset({"llvm.br", "llvm.cond_br", "llvm.switch"})
+
 
 @module_pass(NAME, on=_MOVES)
 def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
@@ -56,17 +58,10 @@ def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
     return report
 
 
-_BRANCHES = frozenset({"llvm.br", "llvm.cond_br", "llvm.switch"})
-
-
 def _moves_narrow_floats(op: Any) -> bool:
     """Return whether the moved value, the result or the first operand, is of narrow floats."""
     moved = op.results or op.operands
     return _is_narrow(moved[0].type)
-
-
-def _is_narrow_value(value: Any) -> bool:
-    return _is_narrow(value.type)
 
 
 def _is_narrow(type_: Any) -> bool:
@@ -89,8 +84,9 @@ def _hand_integers_on(module: ir.Operation) -> None:
     """Have branches hand on the bits of narrow floats."""
     for function in operations(module, {"llvm.func"}):
         for block in list(function.regions[0].blocks)[1:]:
-            for argument in filter(_is_narrow_value, block.arguments):
-                old = argument.type
+            for argument in block.arguments:
+                if not _is_narrow(old := argument.type):
+                    continue
                 argument.set_type(_bits(old))
                 with function.location, ir.InsertionPoint.at_block_begin(block):
                     floats = _bitcast(argument, old)
@@ -98,8 +94,7 @@ def _hand_integers_on(module: ir.Operation) -> None:
     for branch in operations(module, _BRANCHES):
         with branch.location, ir.InsertionPoint(branch):
             for place, value in enumerate(branch.operands):
-                if _is_narrow_value(value):
-                    branch.operands[place] = _bitcast(value, _bits(value.type))
+                branch.operands[place] = _bitcast(value, _bits(value.type))
 
 
 def _bits(type_: Any) -> Any:

@@ -8,12 +8,13 @@ them, slices, joins or reshapes them, or reads the position; an unknown op count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import groups_of, indexing_maps, split_operands
+from linalg_ext.structured.operands import ops_inside
 from linalg_ext.symbolic.affine import AffineConst, AffineDim
 
 Node = tuple[int, int]
@@ -127,7 +128,7 @@ class _Reader:
 
         A gather, for example, reads its operand anywhere.
         """
-        for inner in _inner_ops(op):
+        for inner in ops_inside(op, pre_order=True):
             self._keep_all_whole(inner.operands, f"{inner.name} in {op.name} reads it anywhere")
             if inner.name == "linalg.index" and (maps := _maps(op)):
                 dim = AffineDim(f"d{ir.IntegerAttr(inner.attributes['dim']).value}")
@@ -247,14 +248,6 @@ def _maps(op: ir.Operation) -> list[Any]:
     return indexing_maps(op) if op.name.startswith("linalg.") else []
 
 
-def _inner_ops(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _inner_ops(inner.operation)
-
-
 def same_but_for_sizes(
     left: ir.Operation, right: ir.Operation, *, ignore_maps: bool = False
 ) -> bool:
@@ -266,7 +259,7 @@ def same_but_for_sizes(
         ignore_maps: whether indexing maps may differ.
     """
     ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
-    left_ops, right_ops = list(_inner_ops(left)), list(_inner_ops(right))
+    left_ops, right_ops = (ops_inside(op, pre_order=True) for op in (left, right))
     return len(left_ops) == len(right_ops) and all(
         _is_alike(*pair, ignored) for pair in zip(left_ops, right_ops, strict=True)
     )

@@ -38,8 +38,6 @@ from linalg_ext.tracing.values.sizes import AnySize, Size
 from linalg_ext.tracing.values.traced import Traced, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
-_FLOAT = np.dtype(np.float64)
-
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
     sizes = as_shape(shape)

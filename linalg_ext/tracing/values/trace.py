@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from linalg_ext.bindings import arith, cf, ir
 from linalg_ext.errors import ShapeError, SourceLocation, caller_location, users_frame, warn
@@ -27,8 +27,6 @@ from linalg_ext.tracing.values.sizes import (
     value_of,
 )
 from linalg_ext.utils.scopes import holding
-
-_T = TypeVar("_T", "Trace", None)
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
 """The trace that runs in this thread: values of another are of another context, or dead."""
