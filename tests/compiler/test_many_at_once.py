@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import linalg_ext as lx
 from linalg_ext.compiler import module_compilation
 from linalg_ext.rewriting import pipeline
 from linalg_ext.transforms import pipelines
-from resources import skip_machine
+from resources import needs_fork, skip_machine
 from stress import compile_and_call, growth
 
 Array = np.ndarray[Any, Any]
@@ -158,7 +157,7 @@ assert use(4)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_forks_after_use_and_amid_compilations() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKS],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import os
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
 from linalg_ext.runtime.pool import HUGE_PAGE, SMALLEST, Block, ResultPool
+from resources import needs_fork
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no anonymous mappings there")
 
@@ -215,7 +215,7 @@ def test_arrays_in_reference_cycles_come_back(pool: ResultPool) -> None:
     assert pool.statistics().used == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_a_forked_child_has_a_pool_of_its_own() -> None:
     script = """
 import os, threading

@@ -22,6 +22,7 @@ from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.threads import ThreadPool
 from linalg_ext.runtime.vectorcall import caller
+from resources import needs_fork
 
 LARGE = """
 func.func @double(%a: tensor<2048x1024xf32>) -> tensor<2048x1024xf32> {
@@ -233,7 +234,7 @@ def test_the_status_of_a_team_is_that_of_the_first_slice_that_has_one(team: Team
     assert Calls(lambda number: number * 10 if number in (3, 4) else 0, 6).run(3) == 30
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="machine: no signals to threads")
 @pytest.mark.parametrize("size", [300, 1536])
 def test_no_thread_writes_after_an_interrupted_call(size: int) -> None:
     """Native code writes to the caller's array: the interruption waits until none does.
@@ -301,7 +302,7 @@ def run_script(script: str) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_a_forked_child_starts_threads_of_its_own() -> None:
     run_script("""
 names = lambda: {t.name for t in threading.enumerate() if t.name.startswith("linalg_ext")}

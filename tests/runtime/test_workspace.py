@@ -19,6 +19,7 @@ import linalg_ext as lx
 from kernels import kernel
 from linalg_ext import errors
 from linalg_ext.runtime.workspace import Intermediates, IntermediatesStatistics
+from resources import needs_fork
 
 resource = pytest.importorskip("resource", reason="machine: its system does not count faults")
 
@@ -207,7 +208,7 @@ def test_exported_kernels(tmp_path: Path, rows: dict[str, Any]) -> None:
         subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="machine: no fork here")
+@needs_fork
 def test_a_forked_child_goes_on() -> None:
     script = f"""
 import os, numpy as np, linalg_ext as lx

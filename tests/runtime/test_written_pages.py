@@ -12,6 +12,7 @@ import pytest
 
 from linalg_ext.runtime import written_pages
 from linalg_ext.runtime.written_pages import SMALLEST, Array, WrittenPages
+from resources import skip_machine
 
 PAGE = mmap.PAGESIZE
 
@@ -25,7 +26,7 @@ def memory() -> Array:
 def watch(array: Array) -> WrittenPages:
     pages = WrittenPages.of(array)
     if pages is None:
-        pytest.skip("this system notes no writes")
+        skip_machine("a system that notes what is written")
     pages.begin()
     return pages
 

@@ -27,6 +27,9 @@ THOROUGH = os.environ.get("LINALG_EXT_THOROUGH", "") not in ("", "0")
 ABSENT = "absent: "
 MACHINE = "machine: "
 
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason=MACHINE + "no fork")
+"""Marks a test that forks."""
+
 
 def skip_absent(what: str) -> NoReturn:
     """Skip the running test: it needs `what`, which is not here."""

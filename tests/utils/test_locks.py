@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 import pytest
 
 from linalg_ext.utils.locks import Lock, compiling
+from resources import needs_fork
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
+    needs_fork,
     # Of threads beside a fork: that is what is tested.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]

@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.target import host
-from resources import c_compiler, skip_machine
+from resources import c_compiler, skip_absent, skip_machine
 
 if host().architecture != "x86_64":
     skip_machine("an x86-64 processor")
@@ -139,7 +139,7 @@ def test_the_headers_are_c_plus_plus_too(folder: Path) -> None:
         check=False,
     )
     if "cc1plus" in done.stderr:
-        pytest.skip("absent: a compiler of C++ (Debian package g++)")
+        skip_absent("a compiler of C++ (Debian package g++)")
     assert done.returncode == 0, done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from resources import package
+from resources import needs_fork, package
 
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
@@ -89,7 +88,7 @@ def test_what_fails_in_a_thread_of_pytorchs_is_an_error(lent: list[int]) -> None
     assert lent
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@needs_fork
 def test_a_forked_child_waits_for_no_thread_of_the_parents() -> None:
     script = """
 import os, threading, torch

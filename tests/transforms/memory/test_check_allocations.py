@@ -11,6 +11,7 @@ import pytest
 
 from kernels import kernel
 from linalg_ext import errors
+from resources import skip_machine
 
 OUT_OF_MEMORY = "out of memory"
 
@@ -194,7 +195,7 @@ def in_use() -> int:
     """Bytes that malloc has given out and not got back."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
-        pytest.skip("machine: its C library does not count what it allocates")
+        skip_machine("a C library that counts what it allocates")
     library.mallinfo2.restype = _Heap
     heap = library.mallinfo2()
     return int(heap.uordblks + heap.hblkhd)

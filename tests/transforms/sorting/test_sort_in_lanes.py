@@ -16,6 +16,7 @@ from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.sorting._lane_sort import _merges, _neighbours
 from linalg_ext.transforms.sorting.lower_sort import lower_sort
+from resources import skip_machine
 
 RANDOM = np.random.default_rng(27)
 
@@ -158,7 +159,7 @@ def test_outputs_that_are_given() -> None:
 @pytest.mark.parametrize("size", [10, 45, 300])
 def test_vectors_of_other_machines(name: str, size: int) -> None:
     if not target.named(name).features <= target.host().features:
-        pytest.skip(f"no {name} here")
+        skip_machine(name)
     x = RANDOM.standard_normal((70, size))
     places = np.broadcast_to(np.arange(size), x.shape).copy()
     types = (f"tensor<70x{size}xf64>", f"tensor<70x{size}xi64>")
