@@ -145,6 +145,7 @@ from linalg_ext.transforms.gml_st.remove_trivial_subset_loops import remove_triv
 from linalg_ext.transforms.llvm.report_failures import report_failures as report_failures
 from linalg_ext.transforms.checks.require_lowered import require_lowered as require_lowered
 from linalg_ext.transforms.fusion.reuse_concatenations import reuse_concatenations as reuse_concatenations
+from linalg_ext.transforms.legalization.roll_up_rounds import roll_up_rounds as roll_up_rounds
 from linalg_ext.transforms.codegen.vectorization.roll_up_steps import roll_up_steps as roll_up_steps
 from linalg_ext.transforms.gml_st.scalarize import scalarize as scalarize
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors as separate_factors

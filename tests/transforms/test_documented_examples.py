@@ -73,6 +73,7 @@ CONTEXTS: dict[str, Context] = {
     "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
     "poll-interrupts": Context(f"{{}}\n{poll_interrupts.FUNCTIONS}"),
+    "roll-up-rounds": Context(options={"least": 3, "saved": 1}),
     "roll-up-steps": Context(options={"least": 3}),
     "set-target": Context(target="generic-x86-64"),
     "specialize-matmul": Context(options={"explicit_transposes": True}),

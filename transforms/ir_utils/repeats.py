@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.mixed import STATIC_OFFSETS
 
 from .walking import copied_on, producer
 
@@ -35,6 +36,8 @@ _CAN_FAIL = frozenset(
     {"cf.assert", "tensor.extract", "tensor.gather", "tensor.insert", "tensor.scatter"}
 )
 """Ops that tell their place where they fail, or become such ops: it is part of their shape."""
+
+_SLICES = frozenset({"tensor.extract_slice", "tensor.insert_slice"})
 
 _MOST_PERIODS = 32
 """The most periods that are tried on a stretch, those first that most ops recur with."""
@@ -79,14 +82,25 @@ class Line:
         ops: the ops, without constants.
         shapes: a number for each op; equal numbers are equal shapes.
         taken: for each op the values that it, or its body, takes from outside of it.
+        opened: for each op the numbers that its shape lacks.
     """
 
-    def __init__(self, ops: Sequence[Any]) -> None:
+    def __init__(self, ops: Sequence[Any], *, open_numbers: bool = False) -> None:
+        """Read the shapes of some ops of a block.
+
+        Args:
+            ops: in order.
+            open_numbers: shapes lack the offsets of slices of tensors, and scalar constants in
+                bodies.
+        """
         self.ops = [op for op in ops if not _is_constant(op)]
         self.taken: list[list[Any]] = [[] for _ in self.ops]
+        self.opened: list[list[OpenNumber]] = [[] for _ in self.ops]
         self._numbers: dict[Hashable, int] = {}
-        pairs = zip(self.ops, self.taken, strict=True)
-        self.shapes = [self._number(_shape(op, operands, {})) for op, operands in pairs]
+        self.shapes = [
+            self._number(_shape(op, values, {}, opened if open_numbers else None))
+            for op, values, opened in zip(self.ops, self.taken, self.opened, strict=True)
+        ]
         self._given: dict[Any, tuple[int, int]] = {}
         """The place of the op that gives a value, and the value's number among the results."""
         for position, op in enumerate(self.ops):
@@ -191,6 +205,20 @@ Link: TypeAlias = "FromStep | FromBefore | FromOutside"
 """The origin of a value that a step takes."""
 
 
+class OpenNumber(NamedTuple):
+    """A number that a shape lacks.
+
+    Attributes:
+        op: a slice, or a constant.
+        axis: of the offset that it is; None for the value of a constant.
+        value: an integer, or the attribute of a constant.
+    """
+
+    op: Any
+    axis: int | None
+    value: Any
+
+
 class Run(NamedTuple):
     """The ops of a line from `start` to before `stop`."""
 
@@ -203,13 +231,16 @@ def shape_of(op: Any) -> Hashable:
     return _shape(op, [], {})
 
 
-def _shape(op: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
+def _shape(
+    op: Any, outside: list[Any], own: dict[Any, int], opened: list[OpenNumber] | None = None
+) -> Hashable:
     """Return an op without the values that it takes from outside, which are added to `outside`.
 
     Args:
         op: whose shape it is.
         outside: receives the values from outside.
         own: numbers of the values that are defined in the op around it.
+        opened: receives the numbers that are open; None where none is.
     """
     operands: list[Hashable] = []
     for value in op.operands:
@@ -220,26 +251,48 @@ def _shape(op: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
         else:
             operands.append(number)
     name = op.name
+    attributes = tuple(op.attributes.items())
+    if opened is not None and name in _SLICES:
+        offsets = list(op.attributes[STATIC_OFFSETS])
+        opened += [OpenNumber(op, axis, offset) for axis, offset in enumerate(offsets)]
+        gap = ir.ShapedType.get_dynamic_size()
+        attributes = tuple(item for item in attributes if item[0] != STATIC_OFFSETS)
+        operands += [offset == gap for offset in offsets]
+    elif opened is not None and name == "arith.constant" and own and not _is_shaped(op):
+        opened.append(OpenNumber(op, None, op.attributes["value"]))
+        attributes = ()
     return (
         name,
         str(op.location) if name in _CAN_FAIL else None,
-        tuple(op.attributes.items()),
+        attributes,
         tuple(operands),
         tuple(op.results.types),
-        tuple([_region(region, outside, own) for region in op.regions]),
+        tuple([_region(region, outside, own, opened) for region in op.regions]),
     )
 
 
-def _region(region: Any, outside: list[Any], own: dict[Any, int]) -> Hashable:
+def _is_shaped(op: Any) -> bool:
+    return isinstance(op.results[0].type, ir.ShapedType)
+
+
+def _region(
+    region: Any, outside: list[Any], own: dict[Any, int], opened: list[OpenNumber] | None
+) -> Hashable:
     blocks = list(region)
     if len(blocks) == 1:
-        return _block(blocks[0], outside, own, blocks)
+        return _block(blocks[0], outside, own, blocks, opened)
     for argument in (argument for block in blocks for argument in block.arguments):
         own[argument] = len(own)
-    return tuple([_block(block, outside, own, blocks) for block in blocks])
+    return tuple([_block(block, outside, own, blocks, opened) for block in blocks])
 
 
-def _block(block: Any, outside: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
+def _block(
+    block: Any,
+    outside: list[Any],
+    own: dict[Any, int],
+    blocks: list[Any],
+    opened: list[OpenNumber] | None,
+) -> Hashable:
     types = []
     for argument in block.arguments:
         own.setdefault(argument, len(own))
@@ -247,7 +300,7 @@ def _block(block: Any, outside: list[Any], own: dict[Any, int], blocks: list[Any
     shapes: list[Hashable] = []
     for op_view in block:
         op = op_view.operation
-        shapes.append(_shape(op, outside, own))
+        shapes.append(_shape(op, outside, own, opened))
         if len(blocks) > 1:
             shapes += [blocks.index(to) for to in op.successors]
         for result in op.results:
@@ -255,13 +308,39 @@ def _block(block: Any, outside: list[Any], own: dict[Any, int], blocks: list[Any
     return tuple(types), tuple(shapes)
 
 
-def may_repeat(ops: Sequence[Any], least: int) -> bool:
-    """Return whether the names of ops repeat themselves: cheap to ask before shapes are made."""
+def outside_operands(op: Any) -> list[tuple[Any, int]]:
+    """Return where an op takes values from outside: the op in it and the number of the operand.
+
+    They are in the order of `Line.taken`.
+    """
+    own: set[Any] = set()
+    slots: list[tuple[Any, int]] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        slots.extend((inner, at) for at, value in enumerate(inner.operands) if value not in own)
+        for block in (block for region in inner.regions for block in region):
+            own.update(block.arguments)
+            own.update(result for op in block for result in op.operation.results)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return slots
+
+
+def may_repeat(ops: Sequence[Any], least: int, times: int = 2) -> bool:
+    """Return whether names of ops recur that often: cheap to ask before shapes are made.
+
+    Args:
+        ops: of a block.
+        least: the number of ops of a run, constants not counted.
+        times: the number of runs.
+    """
     numbers: dict[str, int] = {}
-    names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
+    names = (name for name in (op.name for op in ops) if name not in _REPEATED)
+    line = np.array([numbers.setdefault(name, len(numbers)) for name in names])
     return any(
-        np.diff(_edges(names[:-period] == names[period:])).max(initial=0) >= period
-        for period in range(least, len(names) // 2 + 1)
+        np.diff(_edges(line[:-period] == line[period:])).max(initial=0) >= (times - 1) * period
+        for period in range(least, len(line) // times + 1)
     )
 
 

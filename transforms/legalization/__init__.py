@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 OUTLINING = (
+    # Rounds come first: a loop of them may be in a layer.
+    "linalg-ext-roll-up-rounds",
     # The passes up to the end of fusion then see one of several layers that are alike.
     "linalg-ext-outline-repeated-layers",
     # Outlined groups are functions, which nothing is fused into or out of.
@@ -32,8 +34,7 @@ PASSES = (
     # `canonicalize` folds x / x to 1, for x = 0 too.
     "linalg-ext-guard-integer-division",
     # A masked region must hold one operation alone, and passes move constants into it.
-    "func.func(lower-vector-multi-reduction)",
-    "func.func(lower-vector-mask)",
+    "func.func(lower-vector-multi-reduction,lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
 """Ops that only this library or an exporter knows become upstream's."""

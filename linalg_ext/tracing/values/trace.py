@@ -267,7 +267,7 @@ def users_location() -> ir.Location | None:
     if trace.lines[line] == _MANY:
         warn(
             f"{_MANY} operations of this line are recorded, as rounds of a loop in Python are: "
-            "each is compiled by itself; lx.loop(count, body, state) records one round for all"
+            "lx.loop(count, body, state) records one round for all"
         )
     return ir.Location.file(*line, 0)
 

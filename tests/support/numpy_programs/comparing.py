@@ -53,6 +53,8 @@ def outcomes(program: Program) -> list[Outcome]:
 
     One of open sizes is called with arrays of other sizes, too.
     """
+    if not program.steps:
+        return []
     reached = 0
     counts: list[int] = []
     others: dict[int, Any] = {}
@@ -89,8 +91,7 @@ def outcomes(program: Program) -> list[Outcome]:
         if reached == len(program.steps):  # not while it was recorded
             reached = _first_to_raise(program)
         before = Program(program.inputs, program.steps[:reached], program.dynamic)
-        earlier = outcomes(before) if reached else []
-        return [*earlier, _raised(program, reached, error)]
+        return [*outcomes(before), _raised(program, reached, error)]
     if not program.dynamic:
         return found
     resized = replace(program, inputs=[_resized(each) for each in program.inputs])

@@ -61,11 +61,17 @@ _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 
 
 def signature_of(name: str) -> inspect.Signature:
-    """The parameters of a function, as the library records them."""
+    """The parameters of a function that the library records and NumPy knows."""
     function, recorder = FUNCTIONS_BY_NAME[name]
     own = inspect.signature(recorder)
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in own.parameters.values())
-    return inspect.signature(function) if takes_any and name != "einsum" else own
+    numpy_s = inspect.signature(function)
+    if name != "einsum" and any(p.kind is p.VAR_KEYWORD for p in own.parameters.values()):
+        return numpy_s
+    # One recorder is of several functions, not all of which have it.
+    shared = (
+        p for p in own.parameters.values() if p.name in numpy_s.parameters or p.name != "dtype"
+    )
+    return own.replace(parameters=list(shared))
 
 
 def _function(scene: Scene) -> Step:
