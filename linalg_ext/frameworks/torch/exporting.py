@@ -14,6 +14,7 @@ from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.program import ModelInput, ModelTensor, Program, state_of
+from linalg_ext.frameworks.torch.recurrent import shapes_by_one_step
 
 
 def exported(
@@ -38,7 +39,7 @@ def exported(
     """
     export = torch().export
     try:
-        with torch().no_grad(), quiet(), warnings.catch_warnings():
+        with torch().no_grad(), quiet(), warnings.catch_warnings(), shapes_by_one_step():
             # Modules of PyTorch warn about each other.
             warnings.simplefilter("ignore", FutureWarning)
             # Recurrent layers refresh a list of their own weights, which has no effect.

@@ -9,8 +9,11 @@ are their gradients.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 from linalg_ext.frameworks.recurrent_cells import CELLS, PROJECTED, Cell
 from linalg_ext.frameworks.requirements import torch
@@ -26,6 +29,43 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         for name in CELLS
         if name != PROJECTED
     }
+
+
+_SEVERAL_STEPS = ("one_layer_lstm", "one_layer_rnn")
+"""PyTorch's functions of one direction of a layer."""
+
+_INFERENCE = threading.RLock()
+
+
+@contextmanager
+def shapes_by_one_step() -> Iterator[None]:
+    """In a `with` block, PyTorch infers the shapes of recurrent layers from one step.
+
+    It takes all steps of a sequence, on tensors without elements: many seconds for some hundreds.
+    """
+    functions = torch()._decomp.decompositions
+    with (
+        _INFERENCE,
+        mock.patch.multiple(
+            functions,
+            **{
+                name: functools.partial(_by_one_step, getattr(functions, name))
+                for name in _SEVERAL_STEPS
+                if hasattr(functions, name)
+            },
+        ),
+    ):
+        yield
+
+
+def _by_one_step(layer: Callable[..., Any], sequence: Any, *rest: Any, **options: Any) -> Any:
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    is_fake = isinstance(sequence, torch()._subclasses.FakeTensor)
+    if not is_fake or get_proxy_mode() is not None:
+        return layer(sequence, *rest, **options)
+    outputs, states = layer(sequence[:1], *rest, **options)
+    return outputs.new_empty((sequence.shape[0], *outputs.shape[1:])), states
 
 
 def layers(

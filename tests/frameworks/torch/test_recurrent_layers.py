@@ -85,6 +85,37 @@ def test_the_number_of_steps_changes_no_code() -> None:
     assert texts[0].count("\n") == texts[1].count("\n")
 
 
+def test_shapes_are_those_of_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else PyTorch's export takes as long as the sequence is."""
+    functions = torch._decomp.decompositions
+    steps = 0
+
+    def counted(name: str, cell: Any) -> Any:
+        def step(*arguments: Any, **options: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            return cell(*arguments, **options)
+
+        monkeypatch.setattr(functions, name, step)
+
+    counted("lstm_cell", functions.lstm_cell)
+    counted("gru_cell", functions.gru_cell)
+    before = functions.one_layer_lstm, functions.one_layer_rnn
+    agree(nn.LSTM(4, 6, **BOTH_WAYS), torch.randn(2, 50, 4))
+    agree(nn.GRU(4, 6, **BOTH_WAYS), torch.randn(2, 50, 4))
+    assert 8 <= steps <= 16
+    assert (functions.one_layer_lstm, functions.one_layer_rnn) == before
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_an_open_number_of_steps(kind: str) -> None:
+    model = getattr(nn, kind)(4, 6, **BOTH_WAYS).eval()
+    shapes = ({1: torch.export.Dim("steps")},)
+    net = agree(model, torch.randn(2, 7, 4), dynamic_shapes=shapes)
+    for steps in (3, 40):
+        check(net, model, torch.randn(2, steps, 4))
+
+
 def test_an_open_batch() -> None:
     model = nn.LSTM(4, 6, bidirectional=True).eval()
     shapes = {"input": {1: torch.export.Dim("batch")}}
