@@ -167,13 +167,16 @@ def slice_numbers(
     op: ir.Operation, before: int = 1, read: Callable[[Index], Number] = as_number
 ) -> tuple[list[Number], list[Number], list[Number]]:
     """Offsets, sizes and strides of an op on slices, after its first `before` operands."""
+    columns = ([read(index) for index in column] for column in slice_geometry(op, before))
+    offsets, sizes, strides = columns
+    return offsets, sizes, strides
+
+
+def slice_geometry(op: ir.Operation, before: int = 1) -> list[tuple[Index, ...]]:
+    """Offsets, sizes and strides of an op on slices as it holds them."""
     groups = segments(op, before + 3)[before:]
     names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
-    offsets, sizes, strides = (
-        [read(index) for index in mixed(op, name, name, group)]
-        for name, group in zip(names, groups, strict=True)
-    )
-    return offsets, sizes, strides
+    return [mixed(op, name, name, group) for name, group in zip(names, groups, strict=True)]
 
 
 def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:

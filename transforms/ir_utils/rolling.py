@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, groupby
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.structured.constants import index
 from linalg_ext.structured.mixed import mixed_operands
-from linalg_ext.structured.sizes import slice_numbers
+from linalg_ext.structured.sizes import slice_geometry
 
 from .repeats import (
     FromBefore,
@@ -247,7 +246,7 @@ def write_loop(row: Row) -> None:
         _result(line, last, link).replace_all_uses_with(result)
     for link, whole in zip(collected, list(loop.results)[len(row.initial) :], strict=True):
         for at, use in row.far[link]:
-            user = ancestor_in(block, use.owner.operation)
+            user: Any = ancestor_in(block, use.owner.operation)
             with user.location, ir.InsertionPoint(user):
                 part = extract_slice(whole, *_part(at, collected[link]), dropped=(0,))
             use.owner.operands[use.operand_number] = part
@@ -293,17 +292,19 @@ def _number(values: Sequence[Any], step: Any) -> Any:
             return arith.addi(arith.muli(step, index(by)), index(first))
         values = [ir.IntegerAttr.get(ir.IndexType.get(), value) for value in values]
     type_ = ir.RankedTensorType.get([len(values)], values[0].type)
-    table = arith.ConstantOp(type_, ir.DenseElementsAttr.get(values, type_))
+    elements: Any = ir.DenseElementsAttr.get(values, type_)
+    table = arith.ConstantOp(type_, elements)
     return tensor.extract(table.result, [step])
 
 
 def _with_offsets(op: Any, new: Mapping[int, Any]) -> Any:
     """Return a slice, before an op that is one, with other offsets along some axes."""
+    is_taken = op.name == "tensor.extract_slice"
+    tensors = list(op.operands)[: 1 if is_taken else 2]
+    offsets, sizes, strides = slice_geometry(op, len(tensors))
+    moved = [new.get(axis, offset) for axis, offset in enumerate(offsets)]
     with op.location, ir.InsertionPoint(op):
-        if op.name == "tensor.extract_slice":
-            tensors, build = 1, partial(tensor.ExtractSliceOp, op.results[0].type)
-        else:
-            tensors, build = 2, tensor.InsertSliceOp
-        offsets, sizes, strides = slice_numbers(op, tensors, lambda number: number)
-        moved = [new.get(axis, offset) for axis, offset in enumerate(offsets)]
-        return build(*list(op.operands)[:tensors], *mixed_operands(moved, sizes, strides)).operation
+        geometry = mixed_operands(moved, sizes, strides)
+        if is_taken:
+            return tensor.ExtractSliceOp(op.results[0].type, *tensors, *geometry).operation
+        return tensor.InsertSliceOp(*tensors, *geometry).operation

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from linalg_ext.errors import ModelError, caller_location
+from linalg_ext.errors import ModelError, caller_location, warn
 from linalg_ext.frameworks.kernels import line_of_error
 from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch import graphs
@@ -26,6 +28,9 @@ def exported(
 ) -> tuple[Any, Program]:
     """Export a model: its graph, and its calling convention.
 
+    A tensor that the model assigns to an attribute of its own, or changes there, is made a buffer,
+    which `state_dict()` leaves out: its next value is a result of the graph.
+
     Args:
         model: a module, or an ExportedProgram, which needs no other argument.
         arguments, keywords, dynamic_shapes, strict: as of `torch.export.export`.
@@ -39,11 +44,14 @@ def exported(
     """
     export = torch().export
     try:
-        with torch().no_grad(), quiet(), warnings.catch_warnings(), shapes_by_one_step():
+        with torch().no_grad(), quiet(), warnings.catch_warnings(), _exporting(model):
             # Modules of PyTorch warn about each other.
             warnings.simplefilter("ignore", FutureWarning)
+            warnings.filterwarnings("error", "The tensor attributes? .* assigned during export")
             # Recurrent layers refresh a list of their own weights, which has no effect.
-            warnings.filterwarnings("ignore", "The tensor attributes .* were assigned during")
+            warnings.filterwarnings(
+                "ignore", rf"The tensor attributes? {_FLAT_WEIGHTS}+w\S+ assigned"
+            )
             if isinstance(model, export.ExportedProgram):
                 traced = model
             else:
@@ -57,8 +65,114 @@ def exported(
             program = _without_tokens(traced.run_decompositions(decompositions()))
     except Exception as error:
         # The exporter, or the model, raises errors of all kinds.
+        if _registers_state(model, str(error)):
+            return exported(model, arguments, keywords, dynamic_shapes, strict)
         raise untraceable(error) from error
     return program.graph_module, _program(program, model)
+
+
+@contextmanager
+def _exporting(model: Any) -> Iterator[None]:
+    """Leave a model as it is, and export its state and recurrent layers, in a `with` block."""
+    if not isinstance(model, torch().nn.Module):
+        yield
+        return
+    attributes = vars(model)
+    own = attributes.get("forward")
+    attributes["forward"] = _writing(model)
+    try:
+        with shapes_by_one_step(), same_tensors(model):
+            yield
+    finally:
+        del attributes["forward"]
+        if own is not None:
+            attributes["forward"] = own
+
+
+def _writing(model: Any) -> Callable[..., Any]:
+    """Return the function of a model that writes into buffers the tensors that it assigns to them.
+
+    The exporter sees assignments to buffers of the outermost module alone, and none to numbers.
+    """
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def writing(*arguments: Any, **keywords: Any) -> Any:
+        modules = dict(model.named_modules())
+        buffers = [(module._buffers, dict(module._buffers)) for module in modules.values()]
+        numbers = [(path, vars(module), _numbers(module)) for path, module in modules.items()]
+        result = forward(*arguments, **keywords)
+        for now, before in buffers:
+            for name, buffer in before.items():
+                new = now.get(name)
+                if new is not buffer and buffer is not None and new is not None:
+                    buffer.copy_(new)
+                    now[name] = buffer
+        for path, now, before in numbers:
+            for name, number in before.items():
+                if now.get(name) is not number and now.get(name) != number:
+                    place = f"{path}.{name}".strip(".")
+                    warn(
+                        f"the model changes self.{place}, a number: all calls of the kernel find "
+                        f"{number!r} there; register_buffer makes a tensor that each call changes"
+                    )
+        return result
+
+    return writing
+
+
+def _numbers(module: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if isinstance(value, int | float)}
+
+
+@contextmanager
+def same_tensors(model: Any) -> Iterator[list[str]]:
+    """Restore tensors that are attributes, not buffers, and their elements after the `with` block.
+
+    The list receives the names of those that were changed.
+    """
+    state = [
+        (vars(module), name, value, value._version, value.clone())
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if isinstance(value, torch().Tensor) and not value.is_inference()
+    ]
+    changed: list[str] = []
+    try:
+        yield changed
+    finally:
+        for attributes, name, tensor, version, elements in state:
+            is_written = tensor._version != version
+            if is_written or attributes.get(name) is not tensor:
+                changed.append(name)
+                attributes[name] = tensor
+            if is_written:
+                tensor.detach().copy_(elements)
+
+
+_FLAT_WEIGHTS = r"(?:self\.(?:\w+\.)*_flat_weights\[\d+\],? )"
+_STATE = re.compile(
+    r"The tensor attributes? (?P<assigned>.*) (?:was|were) assigned during export"
+    r"|Constant (?P<changed>\S+) is mutated in the forward method"
+)
+
+
+def _registers_state(model: Any, error: str) -> bool:
+    """Make tensors that an error of the exporter's names buffers; return whether there are such."""
+    match = _STATE.search(error)
+    if match is None or not isinstance(model, torch().nn.Module):
+        return False
+    names = (match["assigned"] or match["changed"]).replace("self.", "").split(", ")
+    state = [
+        (module, name)
+        for prefix, module in model.named_modules()
+        for name, value in vars(module).items()
+        if isinstance(value, torch().Tensor)
+        and f"{prefix}.{name}".strip(".").replace(".", "_") in {n.replace(".", "_") for n in names}
+    ]
+    for module, name in state:
+        module.register_buffer(name, vars(module).pop(name), persistent=False)
+    return bool(state)
 
 
 def _program(program: Any, holder: Any) -> Program:

@@ -50,7 +50,8 @@ def from_torch(
 
     It is for inference: no gradient flows through it. A model in training mode updates its buffers
     as it does in PyTorch, and PyTorch draws its random numbers, in the same order: dropouts are the
-    same after `torch.manual_seed`. To train, use `torch.compile(model, backend="linalg_ext")`.
+    same after `torch.manual_seed`. A tensor that it assigns to an attribute becomes a buffer of it,
+    which `state_dict()` leaves out. To train, use `torch.compile(model, backend="linalg_ext")`.
 
     Args:
         model: a module, a function of tensors, or the result of `torch.export.export`.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linalg_ext.frameworks.requirements import torch
-from linalg_ext.frameworks.torch.exporting import quiet
+from linalg_ext.frameworks.torch.exporting import quiet, same_tensors
 from linalg_ext.frameworks.torch.graph_keys import NoKey, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.meta_cache import Forms, Twins, answering, learning, mode_of
 
@@ -314,13 +314,14 @@ def unchanged(model: Any) -> Iterator[None]:
     """
     modules = list(model.modules())
     before = [_attributes(module) for module in modules]
-    try:
-        yield
-    finally:
-        is_same = True
-        for module, attributes in zip(modules, before, strict=True):
-            is_same &= _restored(module, attributes)
-    if not is_same:
+    with same_tensors(model) as changed:
+        try:
+            yield
+        finally:
+            is_same = True
+            for module, attributes in zip(modules, before, strict=True):
+                is_same &= _restored(module, attributes)
+    if changed or not is_same:
         raise NoKey
 
 

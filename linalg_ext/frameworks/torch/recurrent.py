@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 from linalg_ext.frameworks.recurrent_cells import CELLS, PROJECTED, Cell
 from linalg_ext.frameworks.requirements import torch
@@ -43,19 +42,14 @@ def shapes_by_one_step() -> Iterator[None]:
 
     It takes all steps of a sequence, on tensors without elements: many seconds for some hundreds.
     """
-    functions = torch()._decomp.decompositions
-    with (
-        _INFERENCE,
-        mock.patch.multiple(
-            functions,
-            **{
-                name: functools.partial(_by_one_step, getattr(functions, name))
-                for name in _SEVERAL_STEPS
-                if hasattr(functions, name)
-            },
-        ),
-    ):
-        yield
+    functions = vars(torch()._decomp.decompositions)
+    with _INFERENCE:
+        own = {name: functions[name] for name in _SEVERAL_STEPS if name in functions}
+        functions.update((name, functools.partial(_by_one_step, own[name])) for name in own)
+        try:
+            yield
+        finally:
+            functions.update(own)
 
 
 def _by_one_step(layer: Callable[..., Any], sequence: Any, *rest: Any, **options: Any) -> Any:

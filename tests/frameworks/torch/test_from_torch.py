@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -256,3 +257,60 @@ def test_it_says_what_it_is_and_does_not_travel(linear: Any) -> None:
 def test_options_are_one_of_their_values(option: str, value: Any, expected: str) -> None:
     with pytest.raises(errors.ArgumentError, match=f"{option} is {value!r}\n  expected {expected}"):
         lx.from_torch(torch.nn.Linear(3, 2), (torch.ones(4, 3),), **{option: value})
+
+
+class Cell(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A layer with a state: assigned, written in place, and constant."""
+
+    mean: Any
+    calls: Any
+
+    def __init__(self, buffers: bool) -> None:
+        super().__init__()
+        self.factor = torch.rand(3)
+        for name, value in (("mean", torch.zeros(3)), ("calls", torch.zeros(()))):
+            if buffers:
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+    def forward(self, x: Any) -> Any:
+        self.mean = self.mean * 0.5 + x
+        self.calls += 1
+        return self.mean * self.factor + self.calls
+
+
+@pytest.mark.parametrize("buffers", [True, False])
+@pytest.mark.parametrize("is_inner", [True, False])
+def test_state_that_a_model_assigns(buffers: bool, is_inner: bool) -> None:
+    cell = Cell(buffers)
+    model: Any = torch.nn.Sequential(torch.nn.Identity(), cell) if is_inner else cell
+    net, twin = lx.from_torch(model, torch.ones(3)), copy.deepcopy(model)
+    assert not cell.calls  # Compiling runs no step.
+    for _ in range(3):
+        x = torch.rand(3)
+        torch.testing.assert_close(net(x), twin(x))
+    torch.testing.assert_close(cell.mean, (twin[1] if is_inner else twin).mean)
+    assert cell.calls == 3
+    assert model.state_dict().keys() == twin.state_dict().keys()
+    x = torch.rand(3)
+    torch.testing.assert_close(lx.from_torch(model, x)(x), twin(x))
+
+
+def test_state_that_no_call_can_keep() -> None:
+    class Counting(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls, self.states = 0, [torch.zeros(3)]
+
+        def forward(self, x: Any, lists: bool = False) -> Any:
+            if lists:
+                self.states[0] = self.states[0] + x
+            else:
+                self.calls += 1
+            return x * self.calls
+
+    with pytest.warns(UserWarning, match="changes self.calls, a number.*find 0 there"):
+        lx.from_torch(Counting(), torch.ones(3))
+    with pytest.raises(errors.ModelError, match=r"self.states\[0\] was assigned.*buffers"):
+        lx.from_torch(Counting(), (torch.ones(3), True))
