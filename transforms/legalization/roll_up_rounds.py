@@ -44,14 +44,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.repeats import Line, may_repeat
 from linalg_ext.transforms.ir_utils.rolling import Row, element_count, rows, write_loop
-from linalg_ext.transforms.ir_utils.walking import functions, ops_of
+from linalg_ext.transforms.ir_utils.tensor_loops import insert_slice
+from linalg_ext.transforms.ir_utils.walking import functions, ops_of, producer, replace_op
 
 NAME = "linalg-ext-roll-up-rounds"
+
+_SLICE = "tensor.extract_slice"
 
 _MOST_STATE = 1 << 16
 """The most elements that element-wise rounds hand on in a loop: fused, they use registers."""
@@ -83,13 +86,34 @@ def _roll_up(ops: list[Any], least: int, saved: int) -> bool:
     row = next((row for row in rows(line, least) if _is_worth_a_loop(row, saved)), None)
     if row is None:
         return False
+    joined = {use.owner.operation for uses in row.far.values() for _, use in uses}
     write_loop(row)
+    for op in joined:
+        if op.name == "tensor.concat" and len(op.operands) >= least:
+            _insert_each(op)
     return True
+
+
+def _insert_each(concat: Any) -> None:
+    """Replace a concatenation by insertions, one by one: they are a row, too."""
+    type_, axis, offset = concat.results[0].type, concat.attributes["dim"].value, 0
+    with concat.location, ir.InsertionPoint(concat):
+        whole = tensor.EmptyOp(type_.shape, type_.element_type).result
+        for part in concat.operands:
+            slice_ = producer(part)
+            if slice_ is not None and slice_.name == _SLICE and len(list(part.uses)) == 1:
+                slice_.move_before(concat)
+            offsets = [offset if dim == axis else 0 for dim in range(type_.rank)]
+            whole = insert_slice(part, whole, offsets, part.type.shape)
+            offset += part.type.shape[axis]
+    replace_op(concat, whole)
 
 
 def _is_worth_a_loop(row: Row, saved: int) -> bool:
     if (len(row.steps) - 1) * len(row.ops) < saved:
         return False
+    if not row.initial and all(op.name.startswith("tensor.") for op in row.ops):
+        return False  # it would collect slices of collected tensors
     if not all(map(_is_elementwise, row.ops)):
         return True
     if len(row.initial) == 1 and not row.collected and next(row.differing, None) is None:
@@ -100,4 +124,4 @@ def _is_worth_a_loop(row: Row, saved: int) -> bool:
 def _is_elementwise(op: Any) -> bool:
     if op.name == "linalg.generic":
         return all(parallel_loops(op))
-    return bool(op.name == "tensor.extract_slice")
+    return bool(op.name == _SLICE)

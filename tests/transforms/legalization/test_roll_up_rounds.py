@@ -166,6 +166,37 @@ def test_rounds_stay_apart_that_differ_in(difference: str, old: str, new: str) -
     shorter.verify()
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_results_of_rounds_that_are_joined(axis: int) -> None:
+    row = "tensor<1x8xf32>"
+    rounds = [
+        f"""%s{n} = tensor.extract_slice %x[{n}, 0] [1, 8] [1, 1] : tensor<40x8xf32> to {row}
+        %v{n + 1} = arith.subf %s{n}, %v{n} : {row}"""
+        for n in range(40)
+    ]
+    whole = "tensor<40x8xf32>" if axis == 0 else "tensor<1x320xf32>"
+    module = Module.parse(
+        f"""
+        func.func @f(%x: tensor<40x8xf32>, %v0: {row}) -> {whole} {{
+          {"".join(rounds)}
+          %j = tensor.concat dim({axis}) {", ".join(f"%v{n + 1}" for n in range(40))}
+            : ({", ".join([row] * 40)}) -> {whole}
+          return %j : {whole}
+        }}""",
+        trusted=True,
+    )
+    kernel = lx.compile(module.clone())
+    assert file.roll_up_rounds(module).changed.total() == 2
+    module.verify()
+    assert "concat" not in str(module)
+    x, state, states = np.arange(320, dtype=np.float32).reshape(40, 8), np.ones((1, 8), "f4"), []
+    start = state
+    for at in range(40):
+        state = x[at : at + 1] - state
+        states.append(state)
+    np.testing.assert_array_equal(kernel(x, start), np.concatenate(states, axis))
+
+
 def test_offsets_in_any_order_are_looked_up() -> None:
     module = _rounds("%x[4, 0]", "%x[8, 0]")
     assert file.roll_up_rounds(module, least=8, saved=1)
