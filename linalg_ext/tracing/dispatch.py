@@ -74,6 +74,12 @@ def on_comparison(left: Size, sign: str, right: AnySize) -> bool | None:
     return None if trace is None else trace.compares(left, sign, right)
 
 
+def on_number(size: Size) -> int | None:
+    """Return the number that a size is in the call at hand; None without one."""
+    trace = running()
+    return None if trace is None else trace.counts(size)
+
+
 @located
 def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call one of NumPy's other functions."""

@@ -265,7 +265,14 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             with searching(self._search):
                 new = compiled(self._function, call, tuning, recording)
             if self._kernel_for(key, call) is None:
-                self._compiled.setdefault(key, []).append(new)
+                kernels = self._compiled.setdefault(key, [])
+                kernels.append(new)
+                if len(kernels) == _MANY:
+                    warn(
+                        f"{self.__name__} was compiled {_MANY} times for open sizes, once for "
+                        "each answer to len(x), range(x.shape[0]) and the like: compute on "
+                        "whole arrays, or use lx.loop and lx.cond"
+                    )
             self._warn_of_many(call)
             return new
 
@@ -436,8 +443,8 @@ def jit(
             a dataclass, that cannot be an array: a string, a dtype, a slice, a function.
         static_argnums: positions of such parameters.
         dynamic: one kernel for all sizes of 2 or more, and another where slices end earlier,
-            `x[:9]` of fewer than 9, or comparisons of sizes have another answer. Sizes that must
-            agree are checked at each call, before native code.
+            `x[:9]` of fewer than 9, comparisons of sizes have another answer, or `len(x)` is
+            another number. Sizes that must agree are checked at each call, before native code.
         signature: the types of the arguments, each a `ShapeDtype` (or a container of them), whose
             open sizes are made of `lx.Dim`: kernels as with `dynamic`, and other arguments raise.
         tune: seconds in which plans are measured at the first call with each set of shapes (True:

@@ -30,7 +30,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
     [
         lambda x: x if x else -x,
         lambda x: x if (x > 0).any() else -x,
-        lambda x: [v + 1 for v in np.repeat(x, 40, axis=0)],
+        lambda x: [v + 1 for v in np.repeat(x, 2000, axis=0)],
         lambda x: 1 in x,
         lambda x: range(x[0, 0].astype(int)),
         lambda x: x[x > 0],
@@ -39,7 +39,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
         int,
         math.sqrt,
         operator.index,
-        lambda x: list(np.ravel(np.tile(x, 20))),
+        lambda x: list(np.ravel(np.tile(x, 2000))),
         np.unique,
         np.roots,
         np.float32,

@@ -253,6 +253,46 @@ def test_what_depends_on_an_open_size_is_refused(function: Any, message: str) ->
     assert "the size is open" in said(caught.value)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum() / len(x),
+        lambda x: np.stack([x[at] * at for at in range(x.shape[0])]),
+        lambda x: np.stack([part * 2 for part in x]),
+        lambda x: np.linspace(0, 1, x.shape[0]) * x,
+        lambda x: np.pad(x, 2, mode="reflect"),
+        lambda x: np.pad(x, 2, mode="mean"),
+        lambda x: np.packbits(x > 0.5),
+        lambda x: np.convolve(x, x),
+        lambda x: np.trace(np.outer(x, x)),
+    ],
+)
+def test_numbers_that_python_asks_for_are_those_of_the_call(function: Any) -> None:
+    compute = lx.jit(function, dynamic=True)
+    for size in (5, 8, 5, 12):
+        agree(compute(random(size)), function(random(size)))
+
+
+def test_sizes_of_results_that_no_open_size_gives() -> None:
+    def function(x: Any) -> Any:
+        padded = x.copy()
+        np.fill_diagonal(padded, 0)
+        return np.pad(padded, 1, mode="linear_ramp"), padded
+
+    compute = lx.jit(function, dynamic=True)
+    for shape in ((4, 4), (3, 7)):
+        for own, wanted in zip(compute(random(*shape)), function(random(*shape)), strict=True):
+            agree(own, wanted)
+
+
+def test_the_twentieth_size_that_python_asks_for_is_told() -> None:
+    mean = lx.jit(lambda x: x.sum() / len(x), dynamic=True)
+    for size in range(2, 21):
+        mean(random(size))
+    with pytest.warns(UserWarning, match=r"20 times for open sizes.*len\(x\)"):
+        mean(random(21))
+
+
 def test_a_size_must_stand_alone_somewhere() -> None:
     with pytest.raises(ArgumentError, match=r"no argument has the size n alone"):
         lx.jit(lambda x: x).lower(lx.ShapeDtype((2 * N,), "f32"))

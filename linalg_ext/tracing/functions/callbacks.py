@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,12 +17,11 @@ from linalg_ext.tracing.values.containers import Structure, flatten, leaves_of, 
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.elements import as_dtype
 from linalg_ext.tracing.values.emission import materialized, shape_text
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, names_of, value_of
+from linalg_ext.tracing.values.sizes import Shape, Size, names_of, value_of
 from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.tracing.values.tensor_ops import empty
 from linalg_ext.tracing.values.trace import at_users_line, running, untraced
 from linalg_ext.tracing.values.traced import Traced, current_trace
-from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.transforms.rewrites.call_stubs import call_python
 from linalg_ext.utils.logs import logger
 
@@ -213,7 +213,7 @@ def called_back(
 
     Raises:
         ArgumentError: it takes no such arguments; the message is NumPy's.
-        TraceError: sizes of results do not follow from open ones.
+        TraceError: sizes of results do not follow from open ones, and no call is at hand.
     """
     logger("fallbacks").info("%s is called from the kernel, by Python", name)
     leaves, structure = flatten([list(arguments), dict(keywords)])
@@ -267,27 +267,30 @@ def _kinds_of_results(
     results = []
     for number, first in enumerate(tried[0][1]):
         shape = tuple(
-            _size(
-                name, [(sizes, arrays[number].shape[axis]) for sizes, arrays in tried], candidates
-            )
+            _size([(sizes, arrays[number].shape[axis]) for sizes, arrays in tried], candidates)
             for axis in range(first.ndim)
         )
         results.append((shape, as_dtype(first.dtype)))
+    if any(size is None for shape, _ in results for size in shape):
+        # Nothing that the algebra has: the sizes of the call at hand, then.
+        return _kinds_of_results(
+            name, call, [(tuple(map(operator.index, shape)), dtype) for shape, dtype in kinds]
+        )
     return results, structure
 
 
-def _size(name: str, observed: Sequence[tuple[dict[str, int], int]], candidates: Any) -> AnySize:
-    """Return the size that has each observed number for the numbers put for open sizes."""
+def _size(observed: Sequence[tuple[dict[str, int], int]], candidates: Any) -> Any:
+    """Return the size that has each observed number for the numbers put for open sizes, or None."""
     numbers = {number for _, number in observed}
     if len(numbers) == 1:
         return numbers.pop()
-    for size in candidates:
-        if all(value_of(size, sizes) == number for sizes, number in observed):
-            return size  # type: ignore[no-any-return]
-    return refuse(
-        f"{name} of open sizes, on which the shape of its result depends otherwise than by "
-        "being one of them",
-        "trace it for these sizes alone, without dynamic=True",
+    return next(
+        (
+            size
+            for size in candidates
+            if all(value_of(size, sizes) == number for sizes, number in observed)
+        ),
+        None,
     )
 
 

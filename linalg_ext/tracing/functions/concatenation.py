@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.indexing import by_mode
 from linalg_ext.tracing.functions.shaping import (
@@ -189,11 +191,24 @@ def _parts(value: Traced, axis: int, bounds: Sequence[Any]) -> list[Traced]:
     ]
 
 
+_REPEATING = ("edge", "reflect", "symmetric", "wrap")
+"""Modes of `numpy.pad` whose elements are elements of the array."""
+
+
 def pad(
-    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
-) -> Traced:
-    """`numpy.pad`, in the modes constant, edge, reflect, symmetric and wrap."""
+    array: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    *,
+    constant_values: Any = None,
+    **options: Any,
+) -> Any:
+    """`numpy.pad`; modes that compute on the array, or change it in Python, call NumPy."""
     value = as_traced(array)
+    if mode not in ("constant", *_REPEATING) or options:
+        if constant_values is not None:
+            options["constant_values"] = constant_values
+        return called_back("numpy.pad", np.pad, (value, pad_width, mode), options)
     if isinstance(pad_width, dict):
         widths = [(0, 0)] * value.ndim
         for axis, width in pad_width.items():
@@ -209,18 +224,15 @@ def pad(
         return _pad_by_constants(value, widths, 0 if constant_values is None else constant_values)
     if constant_values is not None:
         raise ArgumentError(f"pad with mode={mode!r} and constant_values", hint="leave it out")
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
     for axis, (low, high) in enumerate(widths):
         if low or high:
-            if not value.shape[axis].__index__():
+            size = operator.index(value.shape[axis])
+            if not size:
                 raise ShapeError(
                     f"pad of axis {axis}, of size 0, with mode={mode!r}",
                     expected="an element to repeat, or mode='constant'",
                 )
-            places = cast(Any, np).pad(
-                np.arange(value.shape[axis].__index__()), (low, high), mode=mode
-            )
+            places = cast(Any, np).pad(np.arange(size), (low, high), mode=mode)
             value = xp.take(value, places, axis=axis)
     return value
 

@@ -38,11 +38,11 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
 def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
     """Return sums of products of one row with another that is moved along it."""
     row, window = as_traced(a), as_traced(v)
-    sizes = [operand.shape[0] if operand.ndim == 1 else 0 for operand in (row, window)]
-    if not all(isinstance(size, int) and size for size in sizes):
+    sizes = [len(operand) if operand.ndim == 1 else 0 for operand in (row, window)]
+    if not all(sizes):
         raise ShapeError(
             f"{name} of shapes {row.shape} and {window.shape}",
-            expected="one dimension each, of known size, and not empty",
+            expected="one dimension each, and not empty",
         )
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"{name}: mode={mode!r}", expected="full, same or valid")

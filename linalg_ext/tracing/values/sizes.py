@@ -175,8 +175,9 @@ class Size:
     def __bool__(self) -> bool:
         return self != 0
 
-    def __index__(self) -> NoReturn:
-        self._refuse(f"the number {self}")
+    def __index__(self) -> int:
+        number: int | None = hooks.facade("tracing").on_number(self)
+        return self._refuse(f"the number {self}") if number is None else number
 
     __int__ = __index__
     __float__ = __index__

@@ -213,6 +213,17 @@ class Trace:
         demand = Demand(left, right, sign, operation, caller_location(), is_choice=True)
         return self._chosen(demand, self.sizes, is_checked=True)
 
+    def counts(self, size: Size) -> int | None:
+        """Return the number that a size is in the call at hand, and in all calls of the kernel."""
+        own = self.resolved(size)
+        if isinstance(own, int):
+            return own
+        if not names_of(own) <= self.sizes.keys():
+            return None
+        number = value_of(own, self.sizes)
+        self.compares(own, "==", number)
+        return number
+
     def _chosen(self, demand: Demand, sizes: Mapping[str, int], *, is_checked: bool) -> bool:
         """Return whether a relation holds for sizes, and demand the answer.
 

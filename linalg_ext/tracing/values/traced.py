@@ -9,6 +9,7 @@ values that show a part of it new ones, too. Names see one array, as in NumPy.
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class _NumPyOnTraced(Protocol):
 xp = cast(_NumPyOnTraced, np)
 """NumPy for type checkers: its results for traced values are traced values."""
 
-MOST_PARTS = 64
+MOST_PARTS = 2048
 """The most parts of a value that are recorded one by one without being indexed by number."""
 
 
@@ -130,14 +131,14 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a traced value of rank 0")
-        return int(self.shape[0].__index__())
+        return operator.index(self.shape[0])
 
     def __iter__(self) -> Iterator[Traced]:
         """Return the parts along the first axis, each recorded by itself: `a, b, c = x`, `*x`."""
         if not self.shape:
             raise TypeError("iteration over a traced value of rank 0")
-        count = self.shape[0]
-        if not isinstance(count, int) or count > MOST_PARTS:
+        count = len(self)
+        if count > MOST_PARTS:
             refuse(
                 f"iteration over {count} parts of a traced value would record each of them",
                 "compute on the whole array, use lx.loop(count, body, state), or index it: "
