@@ -22,7 +22,7 @@ fft = torch.fft
 
 def check(function: Callable[..., Any], *arguments: Any) -> None:
     """What PyTorch gives is what the compiled function gives."""
-    found = lx.from_torch(function, arguments, opt_level=0)(*arguments)
+    found = lx.from_torch(function, arguments, opt_level=0, allow_fallback=False)(*arguments)
     torch.testing.assert_close(found, function(*arguments), rtol=1e-4, atol=1e-4)
 
 
@@ -59,4 +59,6 @@ def test_many_waves_are_exact() -> None:
     # Of numbers as large as the product of two places, sines and cosines would be wrong.
     x = torch.zeros(1, 1024)
     x[0, 1023] = 1
-    torch.testing.assert_close(lx.from_torch(fft.fft, (x,))(x), fft.fft(x), rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        lx.from_torch(fft.fft, (x,), allow_fallback=False)(x), fft.fft(x), rtol=0, atol=1e-5
+    )
