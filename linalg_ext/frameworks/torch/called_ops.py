@@ -71,10 +71,13 @@ def function_of(node: Any) -> Callable[..., Any]:
     results = graphs.tensors_of(node.meta["val"])
     like = tuple(ShapeDtype(tuple(value.shape), dtype_of(value.dtype)) for value in results)
     operands = node.all_input_nodes
+    dtypes = [value.meta["val"].dtype for value in operands]
 
     def called(*arrays: Array) -> tuple[Array, ...]:
-        tensors = dict(zip(operands, map(as_tensor, arrays), strict=True))
-        returned = _run(node, tensors)
+        # Integers of a kernel have no sign.
+        pairs = zip(arrays, dtypes, strict=True)
+        tensors = [as_tensor(array).view(dtype) for array, dtype in pairs]
+        returned = _run(node, dict(zip(operands, tensors, strict=True)))
         given = returned if isinstance(returned, list | tuple) else (returned,)
         for check in node.meta[_CHECKS]:
             _run(check, {value: given[value.args[1]] for value in check.all_input_nodes})
@@ -105,9 +108,8 @@ def _checks_of(node: Any) -> tuple[Any, ...]:
 
 def _is_known(tensor: Any) -> bool:
     try:
-        dtype = dtype_of(tensor.dtype)
+        dtype_of(tensor.dtype)
     except DTypeError:
         return False
     is_dense = tensor.layout == torch().strided and tensor.device.type == "cpu"
-    # torch-mlir's passes die of calls with unsigned integers.
-    return is_dense and dtype.kind != "u" and all(isinstance(size, int) for size in tensor.shape)
+    return is_dense and all(isinstance(size, int) for size in tensor.shape)
