@@ -226,8 +226,7 @@ def _grouped(
         if node.name in left
     )
     return tuple(
-        LeftToPyTorch(op, line, why, count, is_called)
-        for (op, line, why), count in counts.items()
+        LeftToPyTorch(op, line, why, count, is_called) for (op, line, why), count in counts.items()
     )
 
 

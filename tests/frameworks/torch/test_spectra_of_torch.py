@@ -26,7 +26,7 @@ def check(function: Callable[..., Any], *arguments: Any) -> None:
     torch.testing.assert_close(found, function(*arguments), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("size", [9, 10])
+@pytest.mark.parametrize("size", [1, 9, 10, 67, 150])
 def test_half_of_a_spectrum_and_back(size: int) -> None:
     x = torch.randn(3, size)
     check(lambda x: fft.rfft(x, norm="ortho"), x)
@@ -53,6 +53,11 @@ def test_graphs_of_torch_compile() -> None:
     x = torch.randn(3, 9)
     fast = torch.compile(filtered, backend=linalg_ext, options={"allow_fallback": False})
     torch.testing.assert_close(fast(x), filtered(x), rtol=1e-4, atol=1e-4)
+
+
+def test_long_axes_of_complex_numbers() -> None:
+    z = torch.randn(2, 132, 75, dtype=torch.complex128)
+    check(lambda z: (fft.fft2(z, norm="ortho"), fft.ifft(z, dim=1), fft.hfft(z, dim=1)), z)
 
 
 def test_many_waves_are_exact() -> None:
