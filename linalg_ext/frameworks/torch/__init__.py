@@ -8,8 +8,8 @@ A model is exported as a graph of ATen ops (torch.export, or torch.compile's own
 torch-mlir's importer turns into linalg on tensors. Parameters are arguments of the kernel: it holds
 views of the model's own tensors, so that a change in place changes both.
 
-An op that is not compiled is called from the kernel, or the graph is cut around it, and PyTorch runs
-it. Where the caller does not allow that, it is an error that names the line of the model.
+PyTorch runs an op that is not compiled: the kernel calls it, or the graph is cut around it. Where
+the caller does not allow that, it is an error that names the line of the model.
 
 A model that was compiled once is found again, by its computation, before it is exported.
 

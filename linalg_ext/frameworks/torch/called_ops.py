@@ -76,12 +76,12 @@ def function_of(node: Any) -> Callable[..., Any]:
     def called(*arrays: Array) -> tuple[Array, ...]:
         # Integers of a kernel have no sign.
         pairs = zip(arrays, dtypes, strict=True)
-        tensors = [as_tensor(array).view(dtype) for array, dtype in pairs]
-        returned = _run(node, dict(zip(operands, tensors, strict=True)))
-        given = returned if isinstance(returned, list | tuple) else (returned,)
+        read = [as_tensor(array).view(dtype) for array, dtype in pairs]
+        returned = _run(node, dict(zip(operands, read, strict=True)))
+        tensors = returned if isinstance(returned, list | tuple) else (returned,)
         for check in node.meta[_CHECKS]:
-            _run(check, {value: given[value.args[1]] for value in check.all_input_nodes})
-        return tuple(as_array(value, called.__name__) for value in given)
+            _run(check, {value: tensors[value.args[1]] for value in check.all_input_nodes})
+        return tuple(as_array(value, called.__name__) for value in tensors)
 
     called.__name__ = graphs.op_of(node)
     return lambda *arrays: pure_callback(called, like, *arrays)

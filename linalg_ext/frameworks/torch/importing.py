@@ -242,8 +242,8 @@ def _naming(base: Any, last: list[Any]) -> Any:
             if len(types) > 1:
                 self._multi_result_nodes.add(node)
             operands = [self._import_argument(loc, value) for value in node.all_input_nodes]
-            attributes = {"name": ir.StringAttr.get(_CALLED + node.name)}
-            op = ir.Operation.create(OPERATOR, types, operands, attributes, loc=loc)
+            name: ir.Attribute = ir.StringAttr.get(_CALLED + node.name)
+            op = ir.Operation.create(OPERATOR, types, operands, {"name": name}, loc=loc)
             for position, result in enumerate(op.results):
                 self.bind_node_value(node, result, position)
 
