@@ -70,14 +70,14 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     clock = time.process_time if threads == 1 else time.perf_counter
     started = clock()
     try:
-        net = lx.from_torch(model, arguments)
+        net = lx.from_torch(model, arguments, allow_fallback=False)
     except lx.errors.LinalgExtError as error:
         return Outcome(family.name, threads, error=str(error).partition("\n")[0])
     first = clock() - started
     megabytes = _peak() - before
     ops, fused = _fused(net)
     started = clock()
-    lx.from_torch(model, arguments)
+    lx.from_torch(model, arguments, allow_fallback=False)
     second_call = clock() - started
     with torch.inference_mode():
         difference = _difference(net(*arguments), model(*arguments))

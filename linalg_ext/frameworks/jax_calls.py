@@ -18,7 +18,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.frameworks.requirements import jax
-from linalg_ext.frameworks.traced_ops import write_traced
+from linalg_ext.frameworks.traced_ops import dtype_of, write_traced
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.tracing.functions.callbacks import pure_callback
 from linalg_ext.tracing.values.specs import ShapeDtype
@@ -94,7 +94,7 @@ def _lapack(op: ir.Operation, target: str, configuration: str) -> Function:
 
 def _spec(type_: ir.Type) -> ShapeDtype:
     tensor = ir.RankedTensorType(type_)
-    return ShapeDtype(tuple(tensor.shape), str(tensor.element_type))
+    return ShapeDtype(tuple(tensor.shape), dtype_of(tensor))
 
 
 def _number(attribute: Any) -> Any:

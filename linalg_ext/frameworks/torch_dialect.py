@@ -21,6 +21,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, tensor
 from linalg_ext.frameworks import traced_ops
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.structured.maps import collapsed_tensor
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
@@ -33,13 +34,20 @@ def converted(op: str, type_: ir.Type, value: ir.Value) -> ir.Value:
 
 def write_traced(
     module: ir.Module, function_of: Callable[[ir.Operation], tuple[str, Callable[..., Any]] | None]
-) -> None:
+) -> list[Callback]:
     """Make ops that torch-mlir does not know calls of traced functions, which are linalg.
 
     Args:
         function_of: as of `traced_ops.write_traced`, for a `torch.operator`.
+
+    Returns:
+        The functions of Python that these call, as of `traced_ops.write_traced`.
     """
-    traced_ops.write_traced(module, {"torch.operator"}, function_of, own_type, _across)
+    return traced_ops.write_traced(module, {OPERATOR}, function_of, own_type, _across)
+
+
+OPERATOR = "torch.operator"
+"""The op that stands for each op of PyTorch's that the dialect does not have."""
 
 
 def _across(type_: ir.Type, value: ir.Value) -> ir.Value:

@@ -7,7 +7,9 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from linalg_ext.bindings import func, ir
+from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.callbacks import Callback
+from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.tracing.jit_function import jit
 from linalg_ext.tracing.values.sizes import Dim
 from linalg_ext.tracing.values.specs import ShapeDtype
@@ -100,7 +102,19 @@ def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
                 names[type_.rank][axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
                 for axis in range(type_.rank)
             ),
-            str(type_.element_type),
+            dtype_of(type_),
         )
         for type_ in types
     ]
+
+
+def dtype_of(type_: ir.RankedTensorType) -> DType:
+    """Return the dtype of a tensor's elements, signed for a signless integer.
+
+    Raises:
+        DTypeError: arrays hold no such elements.
+    """
+    element = by_mlir(str(type_.element_type))
+    if element is None:
+        raise DTypeError(f"arrays cannot hold elements of {type_.element_type}")
+    return element.dtype

@@ -8,8 +8,8 @@ A model is exported as a graph of ATen ops (torch.export, or torch.compile's own
 torch-mlir's importer turns into linalg on tensors. Parameters are arguments of the kernel: it holds
 views of the model's own tensors, so that a change in place changes both.
 
-An op that does not come through is an error that names the line of the model, or is left to PyTorch
-where the caller allows that: the graph is then cut around it.
+PyTorch runs an op that is not compiled: the kernel calls it, or the graph is cut around it. Where
+the caller does not allow that, it is an error that names the line of the model.
 
 A model that was compiled once is found again, by its computation, before it is exported.
 
@@ -24,6 +24,7 @@ exporting        a model as a graph, and a program
 decompositions   the ops that PyTorch writes as others
 compiling        a graph as something that is called, cut where it must be
 graph_keys       the keys of graphs' kernels
+called_ops       ops of a graph as calls of PyTorch's functions from its kernel
 importing        a graph as a module of linalg on tensors
 compiled_graph   kernels called on tensors, options, the report
 """

@@ -85,12 +85,19 @@ class LeftToPyTorch:
         where: the line of the model, if known.
         reason: the reason why it was not compiled.
         count: the number of nodes of this op at that line.
+        is_called: True where a kernel calls it; else it runs between kernels.
     """
 
     op: str
     where: SourceLocation | None
     reason: str
     count: int = 1
+    is_called: bool = False
+
+    @property
+    def verb(self) -> str:
+        """Return the state of the op: called by a kernel, or left out of all kernels."""
+        return "called, not compiled" if self.is_called else "left to PyTorch"
 
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
@@ -106,7 +113,7 @@ class Report:
         nodes: the number of calls of functions in them.
         compiled: the number of those that run in kernels.
         kernels: the number of kernels.
-        left: the ops left to PyTorch.
+        left: the ops left to PyTorch, those that kernels call among them.
         graphs: the number of graphs.
         breaks: the reasons why torch.compile began a new graph, each with its count.
     """
@@ -131,8 +138,8 @@ class Report:
         if self.graphs != 1:
             head += f" of {self.graphs} graphs"
         lines = [head]
-        if self.left:
-            lines += ["left to PyTorch:", *(f"  {op}" for op in self.left)]
+        for verb in dict.fromkeys(op.verb for op in self.left):
+            lines += [f"{verb}:", *(f"  {op}" for op in self.left if op.verb == verb)]
         if self.breaks:
             lines += [
                 "graph breaks:",

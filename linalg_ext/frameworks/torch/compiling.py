@@ -1,5 +1,8 @@
 """The compilation of a graph: to one kernel, or to several with PyTorch's own ops in between.
 
+An op that cannot be compiled is called from the kernel, if the forms of its results are known; else
+the graph is cut around it.
+
 A kernel is loaded from the disk under the key of its graph, or else imported and compiled.
 """
 
@@ -17,6 +20,12 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch import graphs
+from linalg_ext.frameworks.torch.called_ops import (
+    belonging_to,
+    can_be_called,
+    is_called,
+    mark_called,
+)
 from linalg_ext.frameworks.torch.compiled_graph import (
     CompiledGraph,
     LeftToPyTorch,
@@ -33,6 +42,7 @@ from linalg_ext.utils.logs import logger
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
+    from linalg_ext.runtime.callbacks import Callback
 
 
 def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
@@ -51,13 +61,34 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     drawn = {node.name: _DRAWN for node in nodes if graphs.draws(node)}
     if drawn:
         return _in_pieces(graph_module, options, drawn)
-    try:
-        pending = PendingGraph(graph_module, options)
-        piece = pending.compiled()
-    except Refused as refused:
-        return _in_pieces(graph_module, options, {}, refused)
-    count = len(nodes)
-    return CompiledGraph(piece, (piece,), Report(count, count, int(piece.kernel is not None)))
+    called: dict[str, str] = {}
+    while True:
+        try:
+            piece = PendingGraph(graph_module, options).compiled()
+        except Refused as refused:
+            alike = _refused_alike(nodes, refused, called)
+            refused_nodes = [node for node in nodes if node.name in alike]
+            if not options.allow_fallback or not any(map(can_be_called, refused_nodes)):
+                is_of_call = refused.node in called
+                return _in_pieces(graph_module, options, called, None if is_of_call else refused)
+            called |= {node.name: refused.reason for node in filter(can_be_called, refused_nodes)}
+            mark_called(graph_module.graph, called)
+        else:
+            return CompiledGraph(piece, (piece,), _report(nodes, called, piece))
+
+
+def _report(nodes: Sequence[Any], called: Mapping[str, str], piece: Piece) -> Report:
+    """Return the report of a graph that is one kernel."""
+    outside = {part for node in nodes if node.name in called for part in belonging_to(node)}
+    left = _grouped(nodes, called, is_called=True)
+    report = Report(len(nodes), len(nodes) - len(outside), int(piece.kernel is not None), left)
+    return _logged(report)
+
+
+def _logged(report: Report) -> Report:
+    for op in report.left:
+        logger("fallbacks").info("%s: %s", op.verb, op)
+    return report
 
 
 def _error(refused: Refused, graph: Any) -> ModelError:
@@ -103,9 +134,7 @@ def _in_pieces(
             break
     inside = {node.name for part, _ in parts for node in graphs.calls(part.graph)}
     compiled = [node for node in nodes if node.name in inside]
-    report = Report(len(nodes), len(compiled), len(parts), _grouped(nodes, left))
-    for op in report.left:
-        logger("fallbacks").info("left to PyTorch: %s", op)
+    report = _logged(Report(len(nodes), len(compiled), len(parts), _grouped(nodes, left)))
 
     def run(*values: Any) -> list[Any]:
         tensors = [as_tensor(v) if isinstance(v, np.ndarray) else v for v in values]
@@ -187,14 +216,18 @@ def _as_module(graph: Any, piece: Piece) -> Any:
     return Part()
 
 
-def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[LeftToPyTorch, ...]:
+def _grouped(
+    nodes: Sequence[Any], left: Mapping[str, str], *, is_called: bool = False
+) -> tuple[LeftToPyTorch, ...]:
     """Return the ops left to PyTorch, each op of a line once, with its count."""
     counts = Counter(
         (graphs.op_of(node), graphs.line_of(node), left[node.name])
         for node in nodes
         if node.name in left
     )
-    return tuple(LeftToPyTorch(op, line, why, count) for (op, line, why), count in counts.items())
+    return tuple(
+        LeftToPyTorch(op, line, why, count, is_called) for (op, line, why), count in counts.items()
+    )
 
 
 class PendingGraph:
@@ -215,6 +248,7 @@ class PendingGraph:
         self._options = options
         self._kernel: Kernel | None = None
         self._module: Module | None = None
+        self._callbacks: Sequence[Callback] = ()
         self.key: str | None = None
         computed = _computed(self._graph)
         self.plan = _plan(self._graph, computed)
@@ -222,12 +256,13 @@ class PendingGraph:
         if not computed:
             return
         computing = graphs.with_results(graph_module, computed)
-        self.key = key_of_graph(computing, options, self._dtypes)
-        self._kernel = disk_cache.find(self.key)
+        if not any(map(is_called, graphs.calls(computing.graph))):
+            self.key = key_of_graph(computing, options, self._dtypes)
+            self._kernel = disk_cache.find(self.key)
         if self._kernel is None:
             from linalg_ext.frameworks.torch.importing import imported
 
-            self._module = imported(computing)
+            self._module, self._callbacks = imported(computing)
 
     def compiled(self) -> Piece:
         """Compile the graph.
@@ -246,7 +281,7 @@ class PendingGraph:
 
         try:
             with threads.using(self._options.threads or threads.current()):
-                return compile_copy(
+                kernel = compile_copy(
                     module,
                     ENTRY,
                     self._options.of_compiler(self._dtypes),
@@ -255,6 +290,8 @@ class PendingGraph:
                 )
         except IRError as error:
             raise refusal_of(error, self._graph) from error
+        kernel.callbacks = tuple(self._callbacks)
+        return kernel
 
 
 def _computed(graph: Any) -> list[Any]:

@@ -1,4 +1,7 @@
-"""Fourier transforms as products with the matrix of the transform, one axis after the other."""
+"""Fourier transforms as products with the matrix of the transform, one axis after the other.
+
+A long axis is transformed along two factors of its size (Cooley and Tukey, 1965).
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,13 @@ def of_real(x: Any, *, dim: Sequence[int], onesided: bool) -> Any:
         return NotImplemented
     *rest, last = dim
     size = x.shape[last]
-    cosines, sines = _waves(size, size // 2 + 1 if onesided else size, x.dtype, True)
-    parts = _along(x, last, cosines), _along(x, last, sines)
+    count = size // 2 + 1 if onesided else size
+    if _factor(size) != size:
+        real, imaginary = _of_parts((x, torch().zeros_like(x)), (last,), True)
+        parts = real.narrow(last, 0, count), imaginary.narrow(last, 0, count)
+    else:
+        cosines, sines = _waves(size, size, count, x.dtype, True)
+        parts = _along(x, last, cosines), _along(x, last, sines)
     return torch().complex(*_of_parts(parts, rest, True))
 
 
@@ -39,8 +47,17 @@ def to_real(x: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
     *rest, last = dim
     count = last_dim_size // 2 + 1
     parts = _of_parts((x.real, x.imag), rest, False)
-    real, imaginary = (part.narrow(last, 0, count) for part in parts)
-    cosines, sines = _waves(last_dim_size, count, real.dtype, False)
+    half = tuple(part.narrow(last, 0, count) for part in parts)
+    real, imaginary = half
+    if _factor(last_dim_size) != last_dim_size:
+        mirrored = (part.narrow(last, 1, last_dim_size - count).flip(last) for part in half)
+        other_real, other_imaginary = mirrored
+        spectrum = (
+            torch().cat((real, other_real), last),
+            torch().cat((imaginary, -other_imaginary), last),
+        )
+        return _of_parts(spectrum, (last,), False)[0]
+    cosines, sines = _waves(last_dim_size, last_dim_size, count, real.dtype, False)
     # Each number stands for its mirror image, too, except the first, and the middle one if any.
     indices = torch().arange(count)
     is_alone = (indices == 0) | (2 * indices == last_dim_size)
@@ -72,23 +89,53 @@ def normalized(transform: Callable[..., Any], kind: str) -> Callable[..., Any]:
 def _of_parts(parts: Parts, dim: Sequence[int], forward: bool) -> Parts:
     """Transform complex numbers, given as real and imaginary parts, along some axes."""
     for axis in dim:
-        real, imaginary = parts
-        size = real.shape[axis]
-        cosines, sines = _waves(size, size, real.dtype, forward)
-        parts = (
-            _along(real, axis, cosines) - _along(imaginary, axis, sines),
-            _along(real, axis, sines) + _along(imaginary, axis, cosines),
-        )
+        real, imaginary = _transformed([part.transpose(axis, -1) for part in parts], forward)
+        parts = real.transpose(axis, -1), imaginary.transpose(axis, -1)
     return parts
+
+
+_LONGEST = 64
+"""The longest axis that is one product: for it, that is as fast as two shorter ones."""
+
+
+def _factor(size: int) -> int:
+    """Return the factor of a long size next to its root; the size itself, if it has none."""
+    if size <= _LONGEST:
+        return size
+    below = (number for number in range(math.isqrt(size), 1, -1) if size % number == 0)
+    return next(below, size)
+
+
+def _transformed(parts: Sequence[Any], forward: bool) -> Parts:
+    """Transform complex numbers along the last axis."""
+    real, imaginary = parts
+    size = real.shape[-1]
+    rows = _factor(size)
+    if rows == size:
+        return _product(real, imaginary, *_waves(size, size, size, real.dtype, forward), "matmul")
+    split = [part.unflatten(-1, (rows, size // rows)).mT for part in parts]
+    columns = _transformed(split, forward)
+    turned = _product(*columns, *_waves(size, size // rows, rows, real.dtype, forward), "mul")
+    real, imaginary = _transformed([part.mT for part in turned], forward)
+    return real.mT.flatten(-2), imaginary.mT.flatten(-2)
+
+
+def _product(real: Any, imaginary: Any, cosines: Any, sines: Any, kind: str) -> Parts:
+    """Return the product of complex numbers, given as real and imaginary parts."""
+    multiply = getattr(torch(), kind)
+    return (
+        multiply(real, cosines) - multiply(imaginary, sines),
+        multiply(real, sines) + multiply(imaginary, cosines),
+    )
 
 
 def _are_known(x: Any, dim: Sequence[int]) -> bool:
     return all(isinstance(x.shape[axis], int) for axis in dim)
 
 
-def _waves(size: int, count: int, dtype: Any, forward: bool) -> tuple[Any, Any]:
-    """Return the parts of the roots of unity, as matrices `size` x `count`."""
-    turns = torch().arange(size).unsqueeze(1) * torch().arange(count) % size
+def _waves(size: int, rows: int, columns: int, dtype: Any, forward: bool) -> Parts:
+    """Return the parts of powers of a root of unity, of order `size`, by row times column."""
+    turns = torch().arange(rows).unsqueeze(1) * torch().arange(columns) % size
     angles = turns.to(dtype) * ((-2 if forward else 2) * math.pi / size)
     return angles.cos(), angles.sin()
 

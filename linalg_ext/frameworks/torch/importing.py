@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, passmanager
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.executable.libraries import in_force
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.recurrent_cells import CELLS
 from linalg_ext.frameworks.requirements import torch, torch_importer
 from linalg_ext.frameworks.torch import graphs, grouped_products
+from linalg_ext.frameworks.torch.called_ops import function_of, is_called, is_check
 from linalg_ext.frameworks.torch.graphs import Refused
 from linalg_ext.frameworks.torch.recurrent import BACKWARD, GRADIENT, NAMESPACE
 from linalg_ext.frameworks.torch_dialect import (
+    OPERATOR,
     VIEWS,
     Group,
     write_cutting_pads,
@@ -35,11 +37,12 @@ from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, joined
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
 from linalg_ext.transforms.fusion.reuse_concatenations import NAME as REUSE_CONCATENATIONS
-from linalg_ext.transforms.ir_utils.walking import functions, operations
+from linalg_ext.transforms.ir_utils.walking import functions, operations, select
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
 _SIGN_AGNOSTIC = frozenset(
@@ -52,20 +55,23 @@ _SIGN_AGNOSTIC = frozenset(
 """Ops that move or convert elements, and do not compute with their sign."""
 
 
-def imported(module: Any) -> Module:
+def imported(module: Any) -> tuple[Module, list[Callback]]:
     """Return a graph module, whose results are all of nodes, as linalg: the function `main`.
+
+    Returns:
+        The module, and the functions of Python that it calls; its kernel keeps them alive.
 
     Raises:
         Refused: an op of it cannot be lowered.
     """
     _refuse_wrong_results(module.graph)
     try:
-        lowered = _lowered(module)
+        lowered, callbacks = _lowered(module)
     except Refused as refused:
         if refused.node is None:
             refused.node = _first_refused(module)
         raise
-    return _packed(lowered, graphs.parameters(module.graph))
+    return _packed(lowered, graphs.parameters(module.graph)), callbacks
 
 
 def _first_refused(module: Any) -> str | None:
@@ -87,20 +93,38 @@ def _first_refused(module: Any) -> str | None:
     return nodes[refused - 1].name if nodes else None
 
 
-def _lowered(module: Any) -> Module:
+def _lowered(module: Any) -> tuple[Module, list[Callback]]:
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
-    write_traced(raw.ir, _own_op)
+    called = {node.name: node for node in graphs.calls(module.graph) if is_called(node)}
+    callbacks = write_traced(raw.ir, functools.partial(_function_of, called))
+    _refuse_unknown(raw.ir, names)
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
-        result = parser_process.run_passes(raw.bytecode(), TORCH, allow_unregistered=False)
+        pipeline = _without_last_check() if callbacks else TORCH
+        result = parser_process.run_passes(raw.bytecode(), pipeline, allow_unregistered=False)
     except CrashError as error:
         raise Refused(None, "torch-mlir's passes die of the graph", [error.what]) from error
     if isinstance(result, parser_process.Refusal):
         diagnostics = result.diagnostics
         raise Refused(node_of(diagnostics, names), _reason(diagnostics), _notes(diagnostics))
-    return Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
+    lowered = Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
+    for op in select(lowered.ir.operation, lambda op: op.name.startswith("torch")):
+        raise Refused(graphs.name_in(str(op.location), names), _NOT_LOWERED)
+    return lowered, callbacks
+
+
+_LAST_CHECK = ",torch-verify-linalg-on-tensors-backend-contract"
+
+
+@functools.cache
+def _without_last_check() -> str:
+    """Return torch-mlir's way to linalg without the pass that refuses calls on tensors."""
+    with new_context():
+        manager = passmanager.PassManager.parse(f"builtin.module({TORCH})")
+    whole = str(manager).removeprefix("builtin.module(").removesuffix(")")
+    return whole.replace(_LAST_CHECK, "")
 
 
 def _packed(module: Module, parameters: Sequence[int]) -> Module:
@@ -145,10 +169,13 @@ def node_of(diagnostics: Sequence[Diagnostic], names: set[str]) -> str | None:
     )
 
 
+_NOT_LOWERED = "torch-mlir does not lower it to linalg"
+
+
 def _reason(diagnostics: Sequence[Diagnostic]) -> str:
     message = diagnostics[0].message if diagnostics else ""
-    if "failed to legalize" in message or "torch.operator" in message:
-        return "torch-mlir does not lower it to linalg"
+    if "failed to legalize" in message or OPERATOR in message:
+        return _NOT_LOWERED
     first = message.strip().partition("\n")[0]
     return first or "torch-mlir's passes fail"
 
@@ -203,7 +230,22 @@ def _naming(base: Any, last: list[Any]) -> Any:
     class Naming(base):  # type: ignore[misc]
         def _import_torch_op_overload(self, loc: Any, node: Any, target: Any = None) -> None:
             last[:] = [node]
-            super()._import_torch_op_overload(ir.Location.name(node.name, loc), node, target)
+            loc = ir.Location.name(node.name, loc)
+            if is_called(node):
+                self._import_called(loc, node)
+            elif not is_check(node):
+                super()._import_torch_op_overload(loc, node, target)
+
+        def _import_called(self, loc: Any, node: Any) -> None:
+            """Import an op whose operands are the tensors alone: the call knows all else."""
+            types = self._unpack_node_result_types(node, node.target._schema)
+            if len(types) > 1:
+                self._multi_result_nodes.add(node)
+            operands = [self._import_argument(loc, value) for value in node.all_input_nodes]
+            name: ir.Attribute = ir.StringAttr.get(_CALLED + node.name)
+            op = ir.Operation.create(OPERATOR, types, operands, {"name": name}, loc=loc)
+            for position, result in enumerate(op.results):
+                self.bind_node_value(node, result, position)
 
         def _import_hop(self, loc: Any, node: Any, hop: Any) -> None:
             last[:] = [node]
@@ -216,7 +258,8 @@ def _refuse_wrong_results(graph: Any) -> None:
     """Refuse nodes that torch-mlir would compute differently from PyTorch."""
     unsigned = {getattr(torch(), f"uint{bits}", None) for bits in (8, 16, 32, 64)}
     for node in graphs.calls(graph):
-        if _base(graphs.op_of(node)) in _SIGN_AGNOSTIC or graphs.is_free(node):
+        is_safe = is_called(node) or graphs.is_free(node)
+        if is_safe or _base(graphs.op_of(node)) in _SIGN_AGNOSTIC:
             continue
         values = [tensor.meta.get("val") for tensor in node.all_input_nodes]
         if any(tensor.dtype in unsigned for val in values for tensor in graphs.tensors_of(val)):
@@ -225,12 +268,28 @@ def _refuse_wrong_results(graph: Any) -> None:
             )
 
 
+def _refuse_unknown(module: ir.Module, names: Collection[str]) -> None:
+    """Refuse ops of PyTorch's that torch-mlir's dialect lacks, before its passes do."""
+    for op in operations(module.operation, {OPERATOR}):
+        if ir.StringAttr(op.attributes["name"]).value.startswith("torch.aten."):
+            raise Refused(graphs.name_in(str(op.location), names), _NOT_LOWERED)
+
+
 _PREFIX = f"torch.{NAMESPACE}."
+_CALLED = f"{_PREFIX}called."
 
 
-def _own_op(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
-    """Return the name of an op of ours, and the function that computes it."""
+def _function_of(
+    called: Mapping[str, Any], op: ir.Operation
+) -> tuple[str, Callable[..., Any]] | None:
+    """Return the name of an op of ours, and the function that computes it.
+
+    Args:
+        called: the nodes that the kernel calls, by their names.
+    """
     name = ir.StringAttr(op.attributes["name"]).value
+    if name.startswith(_CALLED):
+        return name, function_of(called[name.removeprefix(_CALLED)])
     if grouped := grouped_products.TRACED.get(name.removeprefix(_PREFIX)):
         return name, grouped
     base = name.removeprefix(_PREFIX).removesuffix(BACKWARD)

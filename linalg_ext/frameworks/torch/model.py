@@ -34,7 +34,7 @@ def from_torch(
     example_keywords: Mapping[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
-    allow_fallback: bool = False,
+    allow_fallback: bool = True,
     strict: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
@@ -59,8 +59,9 @@ def from_torch(
         example_keywords: its keyword arguments.
         dynamic_shapes: the open dimensions, as of `torch.export.export`; all others are those of
             the examples. Values other than tensors become part of the code.
-        allow_fallback: leave ops that cannot be compiled to PyTorch, with the graph cut around
-            them; `.report` lists them. By default the first of them is an error.
+        allow_fallback: have PyTorch run ops that cannot be compiled. The kernel calls them, where
+            the forms of their results are known; else the graph is cut around them. `.report` lists
+            both. With False the first of them is an error.
         strict: trace Python's bytecode (TorchDynamo), as of `torch.export.export`.
         checked, opt_level: as of `linalg_ext.compile`.
         packed: keep weights of products in the kernel's order, too, which doubles their memory and
@@ -77,7 +78,8 @@ def from_torch(
     Raises:
         MissingExtraError, BindingsError: PyTorch, or torch-mlir, is not installed or does not fit.
         ArgumentError: the model, an example, or the value of an option is of the wrong kind.
-        ModelError: PyTorch cannot trace the model, or an op of it cannot be compiled.
+        ModelError: PyTorch cannot trace the model; or an op of it cannot be compiled, and
+            `allow_fallback` is False.
     """
     torch()
     options = Options(allow_fallback, checked, opt_level, packed=packed)
@@ -168,7 +170,7 @@ class TorchModel:
     """A compiled model.
 
     Attributes:
-        report: the ops that were compiled, and those left to PyTorch.
+        report: the ops that were compiled, and those that PyTorch runs.
     """
 
     def __init__(self, program: Program, graph: CompiledGraph, options: Options) -> None:
@@ -200,7 +202,7 @@ class TorchModel:
 
     @property
     def kernels(self) -> Sequence[Kernel]:
-        """Its kernels, in the order in which they run: one, if no op was left to PyTorch."""
+        """Its kernels, in the order in which they run: one, unless the graph was cut."""
         return tuple(piece.kernel for piece in self._graph.pieces if piece.kernel is not None)
 
     @property

@@ -32,7 +32,10 @@ def agree(function: Callable[..., Any], *given: Any) -> None:
     wanted = function(*given)
     torch._dynamo.reset()
     backend.report(clear=True)
-    ways = lx.from_torch(function, given), torch.compile(function, backend="linalg_ext")
+    ways = (
+        lx.from_torch(function, given, allow_fallback=False),
+        torch.compile(function, backend="linalg_ext"),
+    )
     for way in ways:
         found = way(*given)
         assert found.dtype == wanted.dtype

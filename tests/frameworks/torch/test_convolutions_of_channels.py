@@ -38,7 +38,7 @@ def test_like_torch(case: str) -> None:
     layer, shape = CASES[case]
     x = torch.randn(shape)
     with torch.no_grad():
-        found = lx.from_torch(layer, (x,), opt_level=0)(x)
+        found = lx.from_torch(layer, (x,), opt_level=0, allow_fallback=False)(x)
         torch.testing.assert_close(found, layer(x), rtol=1e-4, atol=1e-5)
 
 
@@ -47,7 +47,9 @@ def test_rows_left_open() -> None:
         nn.ConvTranspose2d(4, 4, 2, 2, groups=4), nn.Flatten(2), nn.Conv1d(4, 4, 3, groups=4)
     )
     batch = torch.export.Dim("batch", max=64)
-    net = lx.from_torch(layer, (torch.randn(3, 4, 5, 6),), dynamic_shapes=({0: batch},))
+    net = lx.from_torch(
+        layer, (torch.randn(3, 4, 5, 6),), dynamic_shapes=({0: batch},), allow_fallback=False
+    )
     x = torch.randn(5, 4, 5, 6)
     with torch.no_grad():
         torch.testing.assert_close(net(x), layer(x), rtol=1e-4, atol=1e-5)

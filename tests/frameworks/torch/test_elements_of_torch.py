@@ -27,7 +27,7 @@ def check(function: Callable[..., Any], *arguments: Any) -> None:
     """What PyTorch gives is what the compiled function gives, signs of zeros included."""
     leaves = torch.utils._pytree.tree_leaves
     wanted = leaves(function(*arguments))
-    found = leaves(lx.from_torch(function, arguments)(*arguments))
+    found = leaves(lx.from_torch(function, arguments, allow_fallback=False)(*arguments))
     torch.testing.assert_close(found, wanted, equal_nan=True)
     for one, other in zip(found, wanted, strict=True):
         assert torch.equal(one.signbit() & (one == one), other.signbit() & (other == other))

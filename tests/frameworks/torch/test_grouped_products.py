@@ -45,7 +45,7 @@ def test_groups_of_rows_columns_and_sums(
     left: Sequence[int], right: Sequence[int], ends: Sequence[int]
 ) -> None:
     x, y, first = torch.randn(*left), torch.randn(*right), torch.tensor(ends, dtype=torch.int32)
-    net = lx.from_torch(grouped_mm, (x, y, first))
+    net = lx.from_torch(grouped_mm, (x, y, first), allow_fallback=False)
     for given in (first, first.flip(0).cummax(0)[0].int()):
         torch.testing.assert_close(net(x, y, given), by_group(x, y, given))
 
@@ -56,7 +56,7 @@ def test_the_op_of_pytorch() -> None:
 
     ends = torch.tensor([3, 16, 32], dtype=torch.int32)
     x, y = (torch.randn(*shape, dtype=torch.bfloat16) for shape in ((32, 16), (3, 16, 8)))
-    net = lx.from_torch(product, (x, y, ends))
+    net = lx.from_torch(product, (x, y, ends), allow_fallback=False)
     wanted = by_group(x.float(), y.float(), ends)
     torch.testing.assert_close(net(x, y, ends).float(), wanted, rtol=1e-2, atol=1e-2)
     torch.testing.assert_close(product(x, y, ends).float(), wanted, rtol=1e-2, atol=1e-2)
@@ -66,7 +66,9 @@ def test_any_number_of_rows() -> None:
     rows = torch.export.Dim("rows", min=2, max=4096)
     y, ends = torch.randn(3, 8, 6), torch.tensor([1, 4, 5], dtype=torch.int32)
     x = torch.randn(5, 8)
-    net = lx.from_torch(grouped_mm, (x, y, ends), dynamic_shapes=({0: rows}, {}, {}))
+    net = lx.from_torch(
+        grouped_mm, (x, y, ends), dynamic_shapes=({0: rows}, {}, {}), allow_fallback=False
+    )
     for count in (5, 2, 100):
         x, given = torch.randn(count, 8), torch.tensor([1, count // 2, count], dtype=torch.int32)
         torch.testing.assert_close(net(x, y, given), by_group(x, y, given))
@@ -90,7 +92,7 @@ def test_a_mixture_of_experts_is_one_kernel() -> None:
 
     torch.manual_seed(0)
     model, x = Mixture().eval(), torch.randn(9, 8)
-    net = lx.from_torch(model, (x,))
+    net = lx.from_torch(model, (x,), allow_fallback=False)
     shares, chosen = model.gate(x).softmax(-1).topk(2)
     every = torch.einsum("rk,ekn->ren", x, model.weights)
     picked = every.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 6))

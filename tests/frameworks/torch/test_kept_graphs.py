@@ -64,11 +64,11 @@ def test_open_sizes_are_exported_anew_and_imported_once(
 
 def test_parts_of_a_model_are_compiled_once(made: list[Any]) -> None:
     def model(x: Any) -> Any:
-        return torch.linalg.svdvals(x * 2) + 1
+        return torch.normal(x * 2, 0.0) + 1  # PyTorch draws between two kernels
 
     reports = []
     for _ in range(2):
-        net = lx.from_torch(model, (X,), allow_fallback=True)
+        net = lx.from_torch(model, (X,))
         torch.testing.assert_close(net(X), model(X))
         reports.append(str(net.report))
         assert len(made) == len(net.kernels) == 2

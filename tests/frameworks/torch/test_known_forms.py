@@ -49,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def _check(model: Any, *inputs: Any) -> None:
-    net = lx.from_torch(model, inputs)
+    net = lx.from_torch(model, inputs, allow_fallback=False)
     with torch.no_grad():
         found, expected = map(torch.utils._pytree.tree_leaves, (net(*inputs), model(*inputs)))
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

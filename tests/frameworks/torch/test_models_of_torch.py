@@ -35,7 +35,7 @@ def test_a_model_equals_pytorch_at_first_and_when_it_is_kept(
         expected = model.eval()(*arguments)
     leaves = torch.utils._pytree.tree_leaves
     for _ in range(2):
-        net = lx.from_torch(model, arguments)
+        net = lx.from_torch(model, arguments, allow_fallback=False)
         assert net.report.share == 1
         found, wanted = leaves(net(*arguments)), leaves(expected)
         assert len(net.kernels) == 1
@@ -57,14 +57,14 @@ def test_what_is_no_number_goes_where_it_goes_in_pytorch() -> None:
     nan, infinity = float("nan"), float("inf")
     x = torch.tensor([[3.0, nan, 2.0, -infinity, infinity], [1.0, 0.0, 2.0, -3e38, 5.0]])
     y = torch.tensor([[nan, 1.0, 2.0, nan, nan], [nan, 1.0, 7.0, 3e38, -0.5]])
-    found = lx.from_torch(function, (x, y))(x, y)
+    found = lx.from_torch(function, (x, y), allow_fallback=False)(x, y)
     torch.testing.assert_close(found, function(x, y), equal_nan=True)
 
 
 def test_layers_that_share_a_mask_are_attention_each() -> None:
     # Wide enough for the code of attention; both take their sums from one tensor of zeros.
     layers = torch.nn.Sequential(Causal(64, 2), Causal(64, 2)).eval()
-    net = lx.from_torch(layers, (torch.randn(1, 64, 64),))
+    net = lx.from_torch(layers, (torch.randn(1, 64, 64),), allow_fallback=False)
     assert str(net.kernels[0].explain()).count("attention") >= 1
     loops = net.kernels[0].as_text("loops")
     assert "math.exp" not in loops.partition("linalg_ext_attention")[0]
@@ -79,4 +79,4 @@ def test_what_views_the_result_of_attention() -> None:
         return result.permute(0, 2, 1, 3).view(2, 17, 64)
 
     x = torch.randn(2, 17, 64)
-    torch.testing.assert_close(lx.from_torch(viewed, (x,))(x), viewed(x))
+    torch.testing.assert_close(lx.from_torch(viewed, (x,), allow_fallback=False)(x), viewed(x))

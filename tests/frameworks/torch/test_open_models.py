@@ -44,7 +44,9 @@ def test_a_block_of_a_transformer_of_open_batch_and_steps() -> None:
     model = Block().eval()
     batch, steps = dims()
     shapes = ({0: batch, 1: steps},)
-    net = lx.from_torch(model, (torch.randn(3, 10, 32),), dynamic_shapes=shapes)
+    net = lx.from_torch(
+        model, (torch.randn(3, 10, 32),), dynamic_shapes=shapes, allow_fallback=False
+    )
     assert "tensor.reshape" not in str(net.modules[0])
     assert "nest @linalg_ext_attention" in str(net.kernels[0].explain())
     with torch.no_grad():
@@ -69,7 +71,9 @@ def test_a_block_of_a_transformer_of_open_batch_and_steps() -> None:
 def test_views(view: Any) -> None:
     batch, steps = dims()
     shapes = ({0: batch, 1: steps},)
-    net = lx.from_torch(lambda x: view(x + 1), (torch.ones(2, 5, 12),), dynamic_shapes=shapes)
+    net = lx.from_torch(
+        lambda x: view(x + 1), (torch.ones(2, 5, 12),), dynamic_shapes=shapes, allow_fallback=False
+    )
     for sizes in ((2, 5), (1, 2), (7, 3)):
         x = torch.randn(*sizes, 12)
         torch.testing.assert_close(net(x), view(x + 1))
@@ -90,6 +94,7 @@ def test_sizes_of_which_only_a_multiple_is_given() -> None:
     net = lx.from_torch(
         lambda x: x.view(x.shape[0] // 4, 4, 3).sum(1), (torch.ones(12, 3),),
         dynamic_shapes=({0: 4 * height},),
+        allow_fallback=False,
     )  # fmt: skip
     x = torch.randn(20, 3)
     torch.testing.assert_close(net(x), x.view(5, 4, 3).sum(1))

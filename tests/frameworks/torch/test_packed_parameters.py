@@ -261,15 +261,21 @@ def test_threads_of_callers_see_whole_weights(model: Any, x: Any) -> None:
         np.testing.assert_allclose(each, wanted[1], rtol=1e-3, atol=1e-3)
 
 
-def test_ops_left_to_pytorch_read_weights_as_they_are(x: Any, copies: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("op", "is_packed"),
+    [(lambda y: torch.linalg.qr(y)[1], True), (lambda y: torch.normal(y, 0.0), False)],
+)
+def test_weights_are_packed_where_ops_are_called_and_not_where_graphs_are_cut(
+    op: Any, is_packed: bool, x: Any, copies: list[Any]
+) -> None:
     class Model(torch.nn.Linear):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
-            return torch.linalg.qr(super().forward(x))[1]
+            return op(super().forward(x))
 
     model = Model(480, 960)
-    net = lx.from_torch(model, (x,), allow_fallback=True)
+    net = lx.from_torch(model, (x,))
     check(net, model, x)
-    assert not copies
+    assert bool(copies) == is_packed
 
 
 # Convolutions, whose filters come with factors.

@@ -27,7 +27,7 @@ nn = torch.nn
 
 def agree(model: Any, *arguments: Any, **options: Any) -> Any:
     """The model that was compiled, which gives what PyTorch does."""
-    net = lx.from_torch(model.eval(), arguments, **options)
+    net = lx.from_torch(model.eval(), arguments, **options, allow_fallback=False)
     check(net, model, *arguments)
     return net
 
@@ -240,6 +240,6 @@ def test_pytorch_runs_the_ops_too(kind: str) -> None:
     weights = [torch.randn(gates * 6, 6), torch.randn(gates * 6)][: cell.weights]
     given = torch.randn(5, 2, gates * 6), *weights, *(torch.randn(2, 6) for _ in range(cell.states))
     torch.library.opcheck(op, given, test_utils=("test_schema", "test_faketensor"))
-    found = lx.from_torch(lambda *given: op(*given), given)(*given)
+    found = lx.from_torch(lambda *given: op(*given), given, allow_fallback=False)(*given)
     for ours, theirs in zip(found, op(*given), strict=True):
         torch.testing.assert_close(ours, theirs)

@@ -62,6 +62,6 @@ def test_compiled() -> None:
         return y.as_strided((5, 3), (1, 10), 60), y.as_strided((4, 3), (1, 1)) + 1
 
     x = torch.randn(4, 6, 5)
-    net = lx.from_torch(function, (x,))
+    net = lx.from_torch(function, (x,), allow_fallback=False)
     torch.testing.assert_close(net(x), function(x))
     assert str(net.modules[0]).count("tensor.extract ") <= 1, "only windows need a table"

@@ -34,7 +34,7 @@ nn = torch.nn
 )
 def test_the_results_of_pytorch(layer: Any, shape: tuple[int, ...], is_product: bool) -> None:
     x = torch.randn(shape)
-    net = lx.from_torch(layer, (x,))
+    net = lx.from_torch(layer, (x,), allow_fallback=False)
     with torch.no_grad():
         torch.testing.assert_close(net(x), layer(x), rtol=1e-5, atol=1e-5)
     assert ("tensor.insert_slice" not in str(net.modules[0])) == is_product
@@ -43,7 +43,9 @@ def test_the_results_of_pytorch(layer: Any, shape: tuple[int, ...], is_product: 
 def test_an_open_number_of_images() -> None:
     layer = nn.ConvTranspose2d(8, 5, 2, stride=2)
     images = torch.export.Dim("images")
-    net = lx.from_torch(layer, (torch.randn(3, 8, 4, 6),), dynamic_shapes=({0: images},))
+    net = lx.from_torch(
+        layer, (torch.randn(3, 8, 4, 6),), dynamic_shapes=({0: images},), allow_fallback=False
+    )
     x = torch.randn(5, 8, 4, 6)
     with torch.no_grad():
         torch.testing.assert_close(net(x), layer(x), rtol=1e-5, atol=1e-5)
@@ -55,7 +57,9 @@ def test_what_is_padded_before() -> None:
     model = nn.Sequential(nn.ZeroPad2d((3, 1, 0, 2)), nn.ConvTranspose2d(4, 3, 3, stride=(1, 2)))
     x = torch.randn(2, 4, 5, 6)
     with torch.no_grad():
-        torch.testing.assert_close(lx.from_torch(model, (x,))(x), model(x), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(
+            lx.from_torch(model, (x,), allow_fallback=False)(x), model(x), rtol=1e-5, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -65,4 +69,6 @@ def test_more_padding_than_a_window_reaches(groups: int) -> None:
     )
     x = torch.randn(2, 4, 7, 6)
     with torch.no_grad():
-        torch.testing.assert_close(lx.from_torch(layer, (x,))(x), layer(x), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(
+            lx.from_torch(layer, (x,), allow_fallback=False)(x), layer(x), rtol=1e-5, atol=1e-5
+        )

@@ -68,7 +68,11 @@ class _NotExported(Exception):
 
 def _exported(subject: Subject) -> str:
     """`lx.from_torch`."""
-    _compare(lx.from_torch(subject.model, subject.inputs), subject.model, subject.inputs)
+    _compare(
+        lx.from_torch(subject.model, subject.inputs, allow_fallback=False),
+        subject.model,
+        subject.inputs,
+    )
     return ""
 
 
@@ -80,7 +84,9 @@ def _open(subject: Subject) -> str:
     is_batch = [each.dim() > 0 and each.shape[0] == count for each in subject.inputs]
     auto = torch.export.Dim.AUTO
     shapes: Any = tuple({0: auto} if each else {} for each in is_batch)
-    net = lx.from_torch(subject.model, subject.inputs, dynamic_shapes=_nested(subject, shapes))
+    net = lx.from_torch(
+        subject.model, subject.inputs, dynamic_shapes=_nested(subject, shapes), allow_fallback=False
+    )
     _compare(net, subject.model, subject.inputs)
     said = []
     for rows in (count + 3, max(2, count - 1)):
