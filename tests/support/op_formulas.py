@@ -77,7 +77,8 @@ def _softmax(x: Any) -> Any:
 
 
 def _layer_norm(x: Any, weight: Any, bias: Any, epsilon: Any) -> Any:
-    mean, variance = x.mean(1), x.var(1)
+    mean = x.mean(1)
+    variance = ((x - mean[:, None]) ** 2).mean(1)  # of complex numbers, too
     return _normalized(x, mean[:, None], variance[:, None], weight, bias, epsilon), mean, variance
 
 
@@ -122,7 +123,7 @@ FORMULAS: dict[str, Formula] = {
     "ceil": _unary(np.ceil),
     "floor": _unary(np.floor),
     "negf": _unary(lambda x: -x),
-    "reciprocal": _unary(lambda x: x**-1),
+    "reciprocal": _unary(np.reciprocal),
     "round": _unary(lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5)),
     "sqrt": _unary(np.sqrt),
     "rsqrt": _unary(lambda x: x**-0.5),
@@ -244,7 +245,7 @@ FORMULAS: dict[str, Formula] = {
     ),
     "softmax_normalize": Formula("mn,m->mn", lambda e, s: (e.T / s).T, None, FLOAT),
     "log_softmax_normalize": Formula(
-        "mn,m,m->mn", lambda x, top, s: np.log(np.exp(x) / (s * np.exp(top))[:, None]), None, FLOAT
+        "mn,m,m->mn", lambda x, top, s: x - (top + np.log(s))[:, None], None, FLOAT
     ),
     "row_sum_of_squared_deviations": Formula(
         "mn,m->m", lambda x, mean: np.sum((x - mean[:, None]) ** 2, axis=1), np.add
