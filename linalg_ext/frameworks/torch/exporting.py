@@ -105,9 +105,15 @@ def _writing(model: Any) -> Callable[..., Any]:
         for now, before in buffers:
             for name, buffer in before.items():
                 new = now.get(name)
-                if new is not buffer and buffer is not None and new is not None:
-                    buffer.copy_(new)
-                    now[name] = buffer
+                if new is buffer or buffer is None or new is None:
+                    continue
+                if (new.shape, new.dtype) != (buffer.shape, buffer.dtype):
+                    raise ModelError(
+                        f"the model changes its buffer {name} from {_form(buffer)} to {_form(new)}",
+                        expected="a state of one shape and dtype, as a kernel holds it",
+                    )
+                buffer.copy_(new)
+                now[name] = buffer
         for path, now, before in numbers:
             for name, number in before.items():
                 if now.get(name) is not number and now.get(name) != number:
@@ -119,6 +125,10 @@ def _writing(model: Any) -> Callable[..., Any]:
         return result
 
     return writing
+
+
+def _form(tensor: Any) -> str:
+    return f"{tensor.dtype} {tuple(tensor.shape)}"
 
 
 def _numbers(module: Any) -> dict[str, Any]:

@@ -314,3 +314,17 @@ def test_state_that_no_call_can_keep() -> None:
         lx.from_torch(Counting(), torch.ones(3))
     with pytest.raises(errors.ModelError, match=r"self.states\[0\] was assigned.*buffers"):
         lx.from_torch(Counting(), (torch.ones(3), True))
+
+
+def test_state_that_grows_is_refused() -> None:
+    class Growing(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(1, 3))
+
+        def forward(self, x: Any) -> Any:
+            self.seen = torch.cat([self.seen, x[None]])
+            return self.seen.sum(0)
+
+    with pytest.raises(errors.ModelError, match=r"seen from torch.float32 \(1, 3\) to .*\(2, 3\)"):
+        lx.from_torch(Growing(), torch.ones(3))
