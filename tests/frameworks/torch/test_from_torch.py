@@ -318,6 +318,8 @@ def test_state_that_no_call_can_keep() -> None:
 
 def test_state_that_grows_is_refused() -> None:
     class Growing(torch.nn.Module):  # type: ignore[misc, name-defined]
+        seen: Any
+
         def __init__(self) -> None:
             super().__init__()
             self.register_buffer("seen", torch.zeros(1, 3))
