@@ -8,6 +8,9 @@ compiles.
 
 from __future__ import annotations
 
+# It takes its lock before a fork, the module that was loaded last first: a compilation that a fork
+# waits for, below, would wait for that lock.
+import logging  # noqa: F401
 import os
 import threading
 import weakref

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -97,3 +99,40 @@ def test_a_fork_does_not_wait_for_itself() -> None:
     thread.start()
     thread.join(60)
     assert done == [0]
+
+
+LOGGING = """
+import os, threading, time
+from linalg_ext.utils import locks
+
+locks._PATIENCE = 5.0
+import logging
+
+inside, ended = threading.Event(), threading.Event()
+
+def compile_and_log():
+    with locks.compiling():
+        inside.set()
+        time.sleep(0.5)  # The fork has begun to wait.
+        logging.getLogger("linalg_ext.compile")
+        ended.set()
+
+threading.Thread(target=compile_and_log, daemon=True).start()
+assert inside.wait(60)
+child = os.fork()
+if child == 0:
+    os._exit(0 if ended.is_set() else 1)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+assert code == 0, "the fork did not wait for the end of the compilation"
+"""
+
+
+def test_a_compilation_that_a_fork_waits_for_may_log() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LOGGING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
