@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.group import is_within
 from linalg_ext.structured.mixed import STATIC_OFFSETS
+from linalg_ext.structured.operands import ops_inside
 
 from .walking import copied_on, producer
 
@@ -313,18 +315,12 @@ def outside_operands(op: Any) -> list[tuple[Any, int]]:
 
     They are in the order of `Line.taken`.
     """
-    own: set[Any] = set()
-    slots: list[tuple[Any, int]] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        slots.extend((inner, at) for at, value in enumerate(inner.operands) if value not in own)
-        for block in (block for region in inner.regions for block in region):
-            own.update(block.arguments)
-            own.update(result for op in block for result in op.operation.results)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return slots
+    return [
+        (inner, at)
+        for inner in (op, *ops_inside(op, pre_order=True))
+        for at, value in enumerate(inner.operands)
+        if not is_within(value, op)
+    ]
 
 
 def may_repeat(ops: Sequence[Any], least: int, times: int = 2) -> bool:
