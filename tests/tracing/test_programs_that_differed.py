@@ -56,6 +56,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         np.power,
         (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),
     ),
+    "square of booleans": (lambda x: x**2, (FLAGS,)),
+    "reciprocals and roots of complex infinities": (
+        lambda x: (x**-1).real + (x**0.5).imag,
+        (np.array([complex(np.inf, 1), complex(1, -np.inf), 1 + 2j, 0.5 - 1j]),),
+    ),
     "root of minus zero": (
         lambda x: np.minimum(np.power(x, np.float64(0.5)), x ** np.array(0.5)),
         (np.array([-0.0, 4], np.float32),),

@@ -51,6 +51,14 @@ MOST_PARTS = 2048
 """The most parts of a value that are recorded one by one without being indexed by number."""
 
 
+_OWN_POWERS = {
+    ("b", int, 2): "square",
+    ("c", int, -1): "reciprocal",
+    ("c", float, 0.5): "sqrt",
+}
+"""The ufuncs of `x ** exponent`, by the kind of x and a Python number."""
+
+
 class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     """The methods of a traced value, in terms of NumPy's functions."""
 
@@ -64,7 +72,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         def __add__(self, other: Any) -> Traced: ...
 
         __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
-        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __add__
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = __add__
         __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = __add__
         __lt__ = __le__ = __gt__ = __ge__ = __add__
 
@@ -73,6 +81,16 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         def __neg__(self) -> Traced: ...
         def __invert__(self) -> Traced: ...
         def __abs__(self) -> Traced: ...
+
+    def __pow__(self, exponent: Any) -> Traced:
+        """Record `self ** exponent`: as NumPy's operator, some powers by a ufunc of their own.
+
+        These differ from `numpy.power` in the dtype of booleans, and in complex infinities.
+        """
+        is_number = type(exponent) in (int, float)
+        name = _OWN_POWERS.get((self.dtype.kind, type(exponent), exponent)) if is_number else None
+        power: Traced = getattr(xp, name)(self) if name else super().__pow__(exponent)
+        return power
 
     @property
     def ndim(self) -> int:
