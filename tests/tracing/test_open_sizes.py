@@ -223,12 +223,20 @@ def test_comparisons_of_sizes_are_those_of_the_call(tmp_path: Path) -> None:
         lambda x: np.stack(np.array_split(x, [x.shape[0] // 2 * 2, 100])[2:]),
         lambda x: np.unwrap(x, period=3.0),
         lambda x: np.diff(x, 3),
+        lambda x: np.squeeze(x[-1:0:-2]),
     ],
 )
 def test_functions_by_slices_at_sizes_where_these_end(function: Any) -> None:
     compute = lx.jit(function, dynamic=True)
     for size in (2, 3, 4, 7, 2, 101, 0, 1):
         agree(compute(random(size)), function(random(size)))
+
+
+def test_an_axis_of_a_computed_size_is_squeezed_where_it_is_one() -> None:
+    squeezed = lx.jit(lambda x: np.squeeze(x[::2], 0), dynamic=True)
+    agree(squeezed(random(2, 3)), random(2, 3)[0])
+    with pytest.raises(ShapeError, match="squeeze of axis 0"):
+        squeezed(random(4, 3))
 
 
 def test_a_slope_takes_more_values_than_the_order_of_its_edges() -> None:

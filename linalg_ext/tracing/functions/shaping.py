@@ -138,15 +138,23 @@ def expand_dims(a: Any, axis: Any) -> Traced:
 
 def squeeze(a: Any, axis: Any = None) -> Traced:
     traced = as_traced(a)
-    axes = _unit_axes(traced.shape) if axis is None else normal_axes(axis, traced.ndim, "squeeze")
-    for own_axis in axes:
-        if same(traced.shape[own_axis], 1) is not True:
-            raise ShapeError(
-                f"squeeze of axis {own_axis}, of size {traced.shape[own_axis]}",
-                expected="an axis of size 1",
-            )
+    if axis is None:
+        axes = tuple(a for a, size in enumerate(traced.shape) if _is_one_at_hand(size))
+    else:
+        axes = normal_axes(axis, traced.ndim, "squeeze")
+        for own_axis in axes:
+            call = f"squeeze of axis {own_axis}, of size {traced.shape[own_axis]}"
+            if not current_trace().agree(traced.shape[own_axis], 1, call):
+                raise ShapeError(call, expected="an axis of size 1")
     kept_axes = [axis for axis in range(traced.ndim) if axis not in axes]
     return view(traced, [traced.shape[a] for a in kept_axes], [traced.axes[a] for a in kept_axes])
+
+
+def _is_one_at_hand(size: AnySize) -> bool:
+    """Return whether a size is 1; of one that is computed from open ones the call at hand tells."""
+    is_computed = isinstance(size, Size) and size.name is None
+    known = same(size, 1)
+    return bool(current_trace().compares(size, "==", 1) if is_computed and known is None else known)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:

@@ -123,6 +123,7 @@ def reshaped_tensor(value: ir.Value, shape: Shape, target: Shape) -> ir.Value:
     with at_users_line():
         if len(middle) < len(shape):
             collapsed = [own for own, _ in groups]
+            value = as_type(value, _type(value, shape))
             value = tensor.CollapseShapeOp(_type(value, middle), value, collapsed).result
         if len(middle) < len(target):
             expanded = [new for _, new in groups]
