@@ -267,6 +267,17 @@ def allowed_kind(step: Any, operands: list[Any], found: Array, expected: Array) 
     return None
 
 
+def _twins(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Integers that are another one of theirs once they are floats, as those they are sought in."""
+    if step.name != "isin":
+        return _nowhere(found)
+    own = np.asarray(operands[0])
+    distinct = np.unique(own)
+    rounded = distinct.astype(np.result_type(own, np.asarray(operands[1])))
+    _, groups, counts = np.unique(rounded, return_inverse=True, return_counts=True)
+    return np.isin(own, distinct[counts[groups] > 1])
+
+
 ALLOWED: Mapping[str, Allowed] = {
     "casts": _casts,
     "reciprocals": _reciprocals,
@@ -281,6 +292,7 @@ ALLOWED: Mapping[str, Allowed] = {
     "underflow": _underflow,
     "roots": _roots,
     "unsorted": _unsorted,
+    "twins": _twins,
     "overflow": _overflow,
     "errors by values": _no_value,
     "eigenvalues": _no_value,
