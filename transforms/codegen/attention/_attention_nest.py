@@ -110,7 +110,7 @@ class AttentionNest(Nest):
                 self._move(loop, at)
             self._softmax = SoftmaxRows(w, plan, self._scored, rows, self._changes, self._is_long)
             with w.loop(0, self._rows, plan.span) as first:
-                self._write_span(first, self._part(plan.span, self._rows, first))
+                self._write_span(first, w.part(plan.span, self._rows, first))
 
     def _move(self, loop: int, at: Index) -> None:
         operands = (self._query, self._key, self._value, self._result)
@@ -129,10 +129,10 @@ class AttentionNest(Nest):
                 if self._lost is not None:
                     self._lost.store_vector(w.splat("-0.0", self._lost.vector), at)
         with w.loop(0, self._keys, plan.key_block) as key:
-            extent = self._part(plan.key_block, self._keys, key)
+            extent = w.part(plan.key_block, self._keys, key)
             self._pack(key, extent)
             with w.loop(0, count, plan.row_block) as row:
-                row_count = self._part(plan.row_block, count, row)
+                row_count = w.part(plan.row_block, count, row)
                 self._write_block(first, row, row_count, key, extent)
         self._write_result(first, count)
 

@@ -101,7 +101,7 @@ class SoftmaxRows:
         w = self._w
         # Rows overlap: the maximum of one need not wait for the exponentials of another.
         with w.loop(0, row_count, self._together) as start:
-            count = w.min(self._together, w.sub(row_count, start))
+            count = w.part(self._together, row_count, start)
             with w.loop(0, count) as number:
                 line = w.add(start, number)
                 at = w.add(row, line)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from .flat_memory import FlatOperand, Memory, flattened
 from .problem import Argument, Group
-from .writer import Index, Writer, divides
+from .writer import Index, Writer
 
 
 class Nest(ABC):
@@ -43,12 +43,6 @@ class Nest(ABC):
         for dimension in group.dimensions:
             total = self._w.mul(total, self._sizes[dimension.name])
         return total
-
-    def _part(self, block: int, whole: Index, first: Index) -> Index:
-        """Return the size of the block that begins at `first`: the last block may be shorter."""
-        if divides(block, whole):
-            return block
-        return self._w.min(block, self._w.sub(whole, first))
 
     def _allocated(self, size: Index, element: str) -> Memory:
         """Allocate memory until the end of the function."""

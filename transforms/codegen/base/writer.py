@@ -129,6 +129,10 @@ class Writer:
         """Return an index, or the last one if the index is beyond the edge of whole tiles."""
         return index if divides(tile, size) else self.min(index, self.sub(size, 1))
 
+    def part(self, block: int, whole: Index, first: Index) -> Index:
+        """Return the size of the block that begins at `first`: the last block may be shorter."""
+        return block if divides(block, whole) else self.min(block, self.sub(whole, first))
+
     def ceil_div(self, left: Index, right: int) -> Index:
         """Return `left / right`, rounded up."""
         return self.div(self.add(left, right - 1), right)

@@ -137,12 +137,12 @@ class ContractionNest(Nest):
     def _write_blocks(self) -> None:
         w, plan = self._w, self._plan
         with w.loop(0, self._columns, plan.column_block) as column:
-            columns = w.min(plan.column_block, w.sub(self._columns, column))
+            columns = w.part(plan.column_block, self._columns, column)
             strips_b = w.ceil_div(columns, plan.tile.columns)
             with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
                 self._pack(self._b, column, strips_b, depth, extent)
                 with w.loop(0, self._rows, plan.row_block) as row:
-                    rows = w.min(plan.row_block, w.sub(self._rows, row))
+                    rows = w.part(plan.row_block, self._rows, row)
                     strips_a = w.ceil_div(rows, plan.tile.rows)
                     self._pack(self._a, row, strips_a, depth, extent)
                     with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
@@ -176,7 +176,7 @@ class ContractionNest(Nest):
         outer_count = w.div(self._columns, panel.size * panel.length)
         is_whole = panel.is_of_whole_tiles(plan.tile)
         with w.loop(0, outer_count) as outer, w.loop(0, panel.size, panel.runs) as first:
-            runs = w.min(panel.runs, w.sub(panel.size, first))
+            runs = w.part(panel.runs, panel.size, first)
             column = w.mul(w.add(w.mul(outer, panel.size), first), panel.length)
             columns = w.mul(runs, panel.length)
             strips_b = w.ceil_div(columns, plan.tile.columns)
@@ -255,7 +255,7 @@ class ContractionNest(Nest):
         w, block = self._w, self._plan.depth_block
         # An empty sum still writes C: one round, of no depth.
         with w.loop(0, w.max(self._depth, 1) if at_least_one else self._depth, block) as depth:
-            yield depth, self._part(block, self._depth, depth)
+            yield depth, self._w.part(block, self._depth, depth)
 
     def _pack(
         self, operand: Strided, first: Index, strips: Index, depth: Index, extent: Index,

@@ -67,15 +67,15 @@ class WinogradNest(OperandsNest):
                 at = images.enter_context(w.loop(0, self._sizes[name]))
                 operands = moved_operands(operands, name, at)
             with w.loop(0, rows, plan.rows) as row, w.loop(0, columns, plan.columns) as column:
-                height = w.min(plan.rows, w.sub(rows, row))
-                width = w.min(plan.columns, w.sub(columns, column))
+                height = w.part(plan.rows, rows, row)
+                width = w.part(plan.columns, columns, column)
                 self._write_block(operands, Block(row, column, height, width))
 
     def _write_block(self, operands: Mapping[int, FlatOperand], block: Block) -> None:
         w, plan = self._w, self._plan
         self._inputs.write(operands[plan.convolution.window], block)
         with w.loop(0, plan.all_strips, plan.strips) as first:
-            strips = w.min(plan.strips, w.sub(plan.all_strips, first))
+            strips = w.part(plan.strips, plan.all_strips, first)
             with w.loop(0, POINTS) as point:
                 self._products.write(point, first, strips, w.mul(block.height, plan.columns))
             self._results.write(operands, block, w.mul(first, plan.strip))
@@ -392,7 +392,7 @@ class Results(Part):
 
     def write(self, operands: Mapping[int, FlatOperand], block: Block, first: Index) -> None:
         """Write the results of a block, of some strips of filters from a first one on."""
-        count = self._w.min(self._plan.strips * self._plan.strip, self._w.sub(self._results, first))
+        count = self._w.part(self._plan.strips * self._plan.strip, self._results, first)
         if self._conv.lanes == "columns":
             self._write_along_columns(operands, block, first, count)
         else:
