@@ -101,7 +101,9 @@ def scores(seen: Any) -> Any:
 
 
 def rotated(x: Any, c: Any, s: Any) -> Any:
-    half = x.shape[-1] // 2
+    half, left = divmod(x.shape[-1], 2)
+    if left:
+        raise ValueError("an odd size has no halves")
     return x * c + np.concatenate([-x[..., half:], x[..., :half]], -1) * s
 
 

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import linalg_ext as lx
 from resources import REPOSITORY, stamp
 
 _LAST_LINES = 12
@@ -68,8 +69,10 @@ class Result:
 def jobs(day: int) -> list[Job]:
     """Return the jobs of a day, by its number."""
 
+    workers = str(lx.threads.available())
+
     def suite(name: str, minutes: float, *words: str) -> Job:
-        options = ("-q", "-n", "2", "--dist", "loadgroup", "--timeout", "0")
+        options = ("-q", "-n", workers, "--dist", "loadgroup", "--timeout", "0")
         return Job(name, ("-m", "pytest", *options, *words), minutes)
 
     def corpus(name: str, minutes: float, *words: str) -> Job:
@@ -88,7 +91,7 @@ def jobs(day: int) -> list[Job]:
             Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
-        Job("types", ("-m", "op_spread", "--every", "7"), 15),
+        Job("types", ("-m", "op_spread", "--every", "7", "--processes", workers), 45),
         suite("statements", 15, "tests/compiler/test_random_statements.py"),
         suite("einsum", 10, "tests/compiler/einsum"),
         Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),

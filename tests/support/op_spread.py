@@ -67,6 +67,9 @@ _FEW_ROUNDINGS = 16
 _MORE_ROUNDINGS = {"sinusoidal_positions": 64}
 """Of other ops: a sine of a large angle is as much further off."""
 
+_COMPARES_ROUNDED = {"isclose"}
+"""Ops that compare numbers which their type rounds: a formula in wider ones may tell otherwise."""
+
 _PERIODS = {"atan2": 2 * math.pi}
 """Complex results that jump by as much on a line, on whose side roundings put them."""
 
@@ -154,7 +157,8 @@ def problem(spread: Spread) -> str | None:
     with np.errstate(all="ignore"):
         stated = problem_of(op, inputs, before, arranged.attributes)
         # A formula does not say in which type an op computes before it widens.
-        by_formula = None if spread.is_wide else arranged.expected
+        is_rounded = spread.name in _COMPARES_ROUNDED and spread.dtype.startswith("float8")
+        by_formula = None if spread.is_wide or is_rounded else arranged.expected
         expected = by_formula or stated.reference()
         sums = math.prod(
             stated.extents[dim]
