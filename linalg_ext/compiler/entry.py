@@ -69,19 +69,20 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
     """Add the native entry to `module`, in place, and hide everything else in it."""
     _hide_symbols(module)
     inner, types = name_of(function), function_type(function)
+    own_results = list(types.results)
     destinations = tuple(r.position for r in signature.results if _is_destination(r.type))
     returned = tuple(r.position for r in signature.results if not _is_destination(r.type))
 
     with ir.Location.unknown(module.context), ir.InsertionPoint(module.body):
         inputs = [_argument_type(type_) for type_ in types.inputs]
-        outputs = [_argument_type(types.results[index], force=True) for index in destinations]
+        outputs = [_argument_type(own_results[index], force=True) for index in destinations]
         status = ir.MemRefType.get([1], ir.IntegerType.get_signless(64))
         symbol = _symbol(signature.name)
         wrapper = func.FuncOp(
             symbol,
             (
                 [*inputs, *outputs, status],
-                [_row_major(ir.ShapedType(types.results[index])) for index in returned],
+                [_row_major(ir.ShapedType(own_results[index])) for index in returned],
             ),
         )
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
@@ -98,7 +99,7 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
                 _as_tensor(argument, type_)
                 for argument, type_ in zip(arguments[: len(inputs)], types.inputs, strict=True)
             ]
-            call = func.CallOp(list(types.results), inner, values)
+            call = func.CallOp(own_results, inner, values)
             results = list(call.operation.results)
             for index, destination in zip(destinations, arguments[len(inputs) : -1], strict=True):
                 _store(results[index], signature.results[index].type, destination)

@@ -9,9 +9,10 @@ A group may use values from above that are not inputs of it; an isolated one may
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, counted
@@ -166,10 +167,25 @@ def may_be_fused(*ops: ir.Operation) -> bool:
 
     With an op of a preserved group go those of that group alone.
     """
-    units = {op.attributes.get(UNIT) for op in ops}
-    if any(PRESERVED in op.attributes for op in ops):
-        return len(units) == 1
-    return len(units - {None}) < 2
+    return may_units_be_fused(map(unit_of, ops))
+
+
+Unit = tuple[Any, bool]
+"""The unit that an op is of, if it is said of which, and whether its group is preserved."""
+
+
+def unit_of(op: ir.Operation) -> Unit:
+    """Return all that `may_be_fused` asks of an op: many ops are of few units."""
+    return op.attributes.get(UNIT), PRESERVED in op.attributes
+
+
+def may_units_be_fused(units: Iterable[Unit]) -> bool:
+    """Return whether ops of some units may be fused; see `may_be_fused`."""
+    units = set(units)
+    names = {name for name, _ in units}
+    if any(is_preserved for _, is_preserved in units):
+        return len(names) == 1
+    return len(names - {None}) < 2
 
 
 def _body(op: ir.Operation, operands: list[ir.Value]) -> ir.Block:

@@ -130,13 +130,18 @@ class Aliases:
         """
         if first == second:
             return True
-        kinds = {first.kind, second.kind}
-        if "unknown" not in kinds:
-            if "allocation" in kinds or kinds == {"global"}:
-                return False
-            if kinds == {"argument"} and self._is_of_native_callers(first):
-                return False
+        if not self.may_alias_others(first, second.kind):
+            return False
         return not (_is_constant(first) or _is_constant(second))
+
+    def may_alias_others(self, buffer: Buffer, kind: Kind) -> bool:
+        """Return whether the kind of other buffers allows for one that aliases."""
+        kinds = {buffer.kind, kind}
+        if "unknown" in kinds:
+            return True
+        if "allocation" in kinds or kinds == {"global"}:
+            return False
+        return kinds != {"argument"} or not self._is_of_native_callers(buffer)
 
     def _is_of_native_callers(self, argument: Buffer) -> bool:
         function = argument.value.owner.owner.operation

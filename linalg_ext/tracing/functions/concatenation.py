@@ -344,8 +344,7 @@ def _of_rank(name: str, value: Any, rank: int) -> Traced:
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
     value = as_traced(x)
-    front = xp.moveaxis(value, normal_axis(axis, value.ndim, "unstack"), 0)
-    return tuple(front[place] for place in range(front.shape[0].__index__()))
+    return tuple(xp.moveaxis(value, normal_axis(axis, value.ndim, "unstack"), 0))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:

@@ -15,7 +15,14 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.structured.constants import index
 from linalg_ext.structured.loops import counted, either
-from linalg_ext.transforms.analysis.buffers import Buffer, are_apart, buffer_of, may_alias
+from linalg_ext.transforms.analysis.buffers import (
+    Aliases,
+    Buffer,
+    Kind,
+    are_apart,
+    buffer_of,
+    may_alias,
+)
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     BLOCK,
     PartialSums,
@@ -474,28 +481,26 @@ class _Run:
 
 
 class _ByBuffer:
-    """Nests by buffers: an allocation is found without a look at all others."""
+    """Nests by buffers: one that no other of a kind aliases is found without a look at them."""
 
     def __init__(self) -> None:
-        self._nests: dict[Buffer, list[Nest]] = {}
-        self._older: dict[Buffer, list[Nest]] = {}
+        self._aliases = Aliases()
+        self._nests: dict[Kind, dict[Buffer, list[Nest]]] = {}
 
     def add(self, nest: Nest, accesses: Sequence[Access]) -> None:
         for buffer in {access.buffer for access in accesses}:
-            nests = self._nests.setdefault(buffer, [])
-            nests.append(nest)
-            if not buffer.is_fresh:
-                self._older[buffer] = nests
+            self._nests.setdefault(buffer.kind, {}).setdefault(buffer, []).append(nest)
 
     def of(self, accesses: Sequence[Access]) -> Iterator[Nest]:
         """Yield the nests whose buffers may alias with one of these."""
         for buffer in {access.buffer for access in accesses}:
-            candidates = self._nests if buffer.kind == "unknown" else self._older
-            if buffer.is_fresh:
-                yield from self._nests.get(buffer, ())
-            for other, nests in candidates.items():
-                if may_alias(buffer, other):
-                    yield from nests
+            for kind, by_buffer in self._nests.items():
+                if not self._aliases.may_alias_others(buffer, kind):
+                    yield from by_buffer.get(buffer, ())
+                    continue
+                for other, nests in by_buffer.items():
+                    if self._aliases.may_alias(buffer, other):
+                        yield from nests
 
 
 def _has_outer_loop(nest: Nest, depth: int) -> bool:

@@ -39,7 +39,7 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.constants import index
-from linalg_ext.structured.group import may_be_fused
+from linalg_ext.structured.group import Unit, may_units_be_fused, unit_of
 from linalg_ext.structured.loops import counted, nest_over
 from linalg_ext.target.text import bytes_text
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
@@ -117,20 +117,21 @@ def _is_among_rows(copy: Any) -> bool:
 def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
     """Yield consecutive nests of a block and of a group without accesses to memory between them."""
     run: list[Nest] = []
+    units: set[Unit] = set()
     for op in ops_of(block):
         if op.name.startswith(_BETWEEN) or op.name in TOUCH_NOTHING:
             continue
         nest = _nest(op, report)
         is_crossed = nest is not None and nest.is_crossed
-        if run and (
-            nest is None or is_crossed or not may_be_fused(op, *(member.op for member in run))
-        ):
+        unit = unit_of(op)
+        if run and (nest is None or is_crossed or not may_units_be_fused({*units, unit})):
             yield run
-            run = []
+            run, units = [], set()
         if nest is not None and is_crossed:
             yield [nest]
         elif nest is not None:
             run.append(nest)
+            units.add(unit)
     if run:
         yield run
 
