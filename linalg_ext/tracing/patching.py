@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import dis
 import functools
+import gc
 import pickle
 import random
 import sys
@@ -172,7 +173,9 @@ def _guarded(original: Any, *, shown: str) -> Any:
         # A generator with a seed gives the same numbers at every call anyhow.
         seeds = (*arguments, *keywords.values())
         is_seeded = shown.endswith("default_rng") and seeds not in ((), (None,))
-        if running() is None or is_seeded or _is_of_python(sys._getframe(1)):
+        caller = sys._getframe(1)
+        is_known = running() is None or is_seeded or _is_of_python(caller)
+        if is_known or _is_of_collection(caller):
             return original(*arguments, **keywords)
         raise _error(f"{shown} was called", caller_location())
 
@@ -186,11 +189,21 @@ def _is_of_python(frame: types.FrameType) -> bool:
     return is_standard or file.startswith("<frozen") or package_of(frame) in _TIMING
 
 
+def _is_of_collection(frame: types.FrameType | None) -> bool:
+    """Return whether a garbage collection calls, which may come at any time."""
+    hooks = [getattr(hook, "__code__", None) or type(hook).__call__ for hook in gc.callbacks]
+    codes = [getattr(hook, "__code__", hook) for hook in hooks]
+    while frame is not None and frame.f_code not in codes:
+        frame = frame.f_back
+    return frame is not None
+
+
 def _watch(frame: types.FrameType, event: str, called: Any) -> None:
     """Refuse a call of a clock, as `sys.setprofile` hears of it."""
     if event != "c_call" or _is_of_python(frame):
         return
-    if called in _BUILTIN_CLOCKS or called in (datetime.datetime.now, datetime.datetime.utcnow):
+    clocks = (*_BUILTIN_CLOCKS, datetime.datetime.now, datetime.datetime.utcnow)
+    if called in clocks and not _is_of_collection(frame):
         raise _error(f"{called.__module__ or 'datetime'}.{called.__name__} was called", _at(frame))
 
 

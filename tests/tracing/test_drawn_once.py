@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import pickle
 import random
 import threading
@@ -117,6 +118,34 @@ def test_python_itself_may_ask_for_the_time(caplog: pytest.LogCaptureFixture) ->
 
     lx.jit(function).lower(X)
     assert "recorded" in caplog.text
+
+
+class Timer:
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __call__(self, phase: str, info: Any) -> None:
+        self.times += [time.perf_counter(), perf_counter()]
+
+    def at(self, phase: str, info: Any) -> None:
+        self(phase, info)
+
+
+@pytest.mark.parametrize("method", ["__call__", "at"])
+def test_a_garbage_collection_may_be_timed(method: str) -> None:
+    timer = Timer()
+    hook = timer if method == "__call__" else timer.at
+    gc.callbacks.append(hook)
+
+    def function(x: Any) -> Any:
+        gc.collect()
+        return x + 1
+
+    try:
+        lx.jit(function).lower(X)
+    finally:
+        gc.callbacks.remove(hook)
+    assert len(timer.times) >= 4
 
 
 def test_help_says_what_is_fixed() -> None:
