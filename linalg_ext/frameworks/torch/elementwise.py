@@ -356,9 +356,9 @@ def _conjugate(x: Any) -> Any:
 def _angle(x: Any) -> Any:
     if _is_complex(x):
         return torch().atan2(x.imag, x.real)
+    dtype = torch().result_type(x, 1.0)
     # A NaN is its own angle.
-    angle = torch().where(x < 0, math.pi, 0.0)
-    return torch().where(x != x, x, angle).to(torch().result_type(x, 1.0))
+    return torch().where(x != x, x, (x < 0).to(dtype) * math.pi).to(dtype)
 
 
 def _exponential(x: Any) -> Any:

@@ -112,6 +112,7 @@ def test_differences_from_a_number() -> None:
 def test_angles_of_numbers() -> None:
     check(lambda x: x.angle(), torch.tensor([1.0, -1.0, 0.0, -0.0, NAN, -INFINITY]))
     check(lambda x: x.angle(), torch.tensor([1, -1, 0]))
+    check(lambda x: x.angle(), torch.tensor([1.0, -2.0, NAN], dtype=torch.float64))
 
 
 def test_maxima_of_windows_of_several_lengths() -> None:
