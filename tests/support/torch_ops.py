@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -46,7 +47,7 @@ def outcomes(op: Any, dtype: Any, count: int) -> Iterator[tuple[str, str]]:
 
         tensors = tuple(leaves[at] for at in places)
         try:
-            wanted = call(*(tensor.clone() for tensor in tensors))
+            wanted = call(*deepcopy(tensors))  # of the same parts of their memory
         except Exception:
             continue  # what PyTorch itself refuses, on this machine
         yield _outcome(call, tensors, wanted)

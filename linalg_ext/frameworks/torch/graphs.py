@@ -105,17 +105,16 @@ def tensors_of(value: Any) -> list[Any]:
 def with_results(module: Any, nodes: Sequence[Any]) -> Any:
     """Return a graph module whose results are these nodes of another one's graph.
 
-    The graph ends with the last of them: nodes behind it are left out.
+    The graph ends with the last of them: ops behind it are left out, inputs are not.
     """
     fx = torch().fx
     graph = fx.Graph()
     copies: dict[Any, Any] = {}
     missing = set(nodes)
     for node in module.graph.nodes:
-        copies[node] = graph.node_copy(node, copies.__getitem__)
-        missing.discard(node)
-        if not missing:
-            break
+        if missing or node.op == "placeholder":
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+            missing.discard(node)
     graph.output(tuple(copies[node] for node in nodes))
     # The graph has only ops without effects.
     graph.eliminate_dead_code()

@@ -215,6 +215,13 @@ def test_the_graph_is_cut_where_sizes_of_results_are_open() -> None:
     assert not any(left.is_called for left in net.report.left)
 
 
+def test_inputs_of_asserts_alone_are_arguments_of_a_cut_graph() -> None:
+    x, places = torch.randn(5, 3), torch.tensor([1, 2, 3])
+    net = lx.from_torch(torch.tensor_split, (x, places))
+    assert {op.op for op in net.report.left} == {"aten.sym_storage_offset"}
+    torch.testing.assert_close(net(x, places), torch.tensor_split(x, places), rtol=0, atol=0)
+
+
 def test_an_error_of_a_called_op_is_pytorchs_and_the_next_call_works() -> None:
     net = torch.compile(lambda x: linalg.cholesky(x) + 1, backend="linalg_ext")
     for _ in range(2):
