@@ -1,1 +1,1 @@
-"""Analyses of memory: the buffer that a value views, possible aliases, last writes."""
+"""Analyses: the buffer that a value views, possible aliases, last writes; ranges of numbers."""

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.ranges import Shapes
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._assertions import Bounds, Shapes
+from ._assertions import Bounds
 from .memory_rules import ACCESSES, RULES, checked_by
 
 NAME = ACCESSES

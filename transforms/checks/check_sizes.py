@@ -28,9 +28,10 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.ranges import Shapes
 from linalg_ext.transforms.ir_utils.walking import place, select
 
-from ._assertions import Bounds, Shapes
+from ._assertions import Bounds
 from ._size_rules import check_equal_shapes
 from .memory_rules import RULES, SIZES, Check, is_held
 

@@ -35,9 +35,14 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.ranges import (
+    Range,
+    ends_of,
+    is_position,
+    origin_of_number,
+    range_of,
+)
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
-
-from ._assertions import Range, ends_of, is_position, origin_of_number, range_of
 
 NAME = "linalg-ext-fold-position-checks"
 

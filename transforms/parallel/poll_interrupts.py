@@ -52,7 +52,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.interrupts import HANDLER, INTERRUPTED, PREVIOUS, VARIABLE
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.structured.constants import index
-from linalg_ext.transforms.ir_utils.arithmetic import known_index, known_trips, trip_count
+from linalg_ext.transforms.analysis.ranges import most_trips
+from linalg_ext.transforms.ir_utils.arithmetic import known_index, trip_count
 from linalg_ext.transforms.ir_utils.module_functions import declare, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import (
     callee_of,
@@ -147,12 +148,12 @@ class _Polls:
         if op.name == "scf.while" or op.name in _AFFINE:
             return _FOREVER
         if op.name in ("scf.forall", "scf.parallel"):
-            trips = [known_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
+            trips = [most_trips(*bounds) for bounds in zip(*bounds_of(op), strict=True)]
             return math.prod(_USUAL_TRIPS if size is None else size for size in trips)
         bounds = list(op.operands)[:3]
-        known = known_trips(*bounds)
-        if known is not None:
-            return known
+        most = most_trips(*bounds)
+        if most is not None:
+            return most
         return _FOREVER if any(map(self._is_free, bounds[:2])) else _USUAL_TRIPS
 
     def _is_free(self, bound: Any) -> bool:

@@ -59,6 +59,27 @@ def test_one_loop_of_a_long_nest_polls(trips: str, loops: int) -> None:
     assert text.count("scf.for") == loops
 
 
+def test_blocks_of_short_work_have_a_greatest_size() -> None:
+    loop = "scf.for %{} = %zero to %rows step %one {{"
+    text = f"""
+    func.func @entry(%x: memref<f32>, %status: memref<1xi64>) attributes {{linalg_ext.status}} {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %block = arith.constant 126 : index
+      %size = arith.constant 1000 : index
+      scf.for %i = %zero to %size step %block {{
+        %left = arith.subi %size, %i : index
+        %rows = arith.minsi %left, %block : index
+        {" ".join(map(loop.format, "jkl"))}
+          %a = memref.load %x[] : memref<f32>
+          memref.store %a, %x[] : memref<f32>
+        }} }} }}
+      }}
+      return
+    }}"""
+    assert polled(text) == str(Module.parse(text, trusted=True))
+
+
 def test_long_rows_of_ops_poll_between_them() -> None:
     loop = nest("many few").partition("scf.for")[2].rpartition("return")[0]
     text = nest("many few").replace("      return\n", 30 * f"scf.for{loop}" + "      return\n")
