@@ -391,26 +391,28 @@ Words = Sequence[Element]
 
 
 def philox(counter: Words, key: Words) -> list[Element]:
-    """Return four random words, of a counter of four words and a key of two."""
-    first, second, third, fourth = counter
+    """Return four random words, of a counter of four words and a key of two.
+
+    Words are the lower halves of 64 bits, whose upper halves hold anything in between: vectors have
+    one instruction for a product of such words.
+    """
+    first, second, third, fourth = (word.to(UINT64) for word in counter)
     left, right = key
     for round_ in range(_ROUNDS):
         if round_:
             left, right = left + _STEPS[0], right + _STEPS[1]
-        high, low = _product(first, _FACTORS[0])
-        other_high, other_low = _product(third, _FACTORS[1])
+        product, other = _product(first, _FACTORS[0]), _product(third, _FACTORS[1])
         first, second, third, fourth = (
-            other_high ^ second ^ left,
-            other_low,
-            high ^ fourth ^ right,
-            low,
+            shifted_right(other, 32) ^ second ^ left.to(UINT64),
+            other,
+            shifted_right(product, 32) ^ fourth ^ right.to(UINT64),
+            product,
         )
-    return [first, second, third, fourth]
+    return [word.to(UINT32) for word in (first, second, third, fourth)]
 
 
-def _product(x: Element, factor: int) -> tuple[Element, Element]:
-    product = x.to(UINT64) * constant(factor, UINT64)
-    return upper(product), product.to(UINT32)
+def _product(x: Element, factor: int) -> Element:
+    return (x & constant(2**32 - 1, UINT64)) * constant(factor, UINT64)
 
 
 def upper(x: Element) -> Element:
@@ -460,7 +462,6 @@ def generated(
 
 
 def as_float(x: Element, dtype: DType) -> Element:
-    """Return an integer as a float, by the signed cast, a quick one: its upper bit is 0."""
-    wide = np.dtype(f"i{x.dtype.itemsize}")
-    value = arith.SIToFPOp(element_type(dtype), Element(x.value, wide).value).result
-    return Element(value, dtype)
+    """Return an integer whose upper bit is 0 as a float, by the cast that vectors of AVX2 have."""
+    cast = arith.UIToFPOp if x.dtype.itemsize == 8 else arith.SIToFPOp
+    return Element(cast(element_type(dtype), x.value).result, dtype)

@@ -40,7 +40,8 @@ func.func @f(%x: memref<f32>, %n: index) {
 def test_the_most_rounds_of_a_loop(size: str, trips: tuple[int | None, int]) -> None:
     module = Module.parse(BLOCKS.replace("SIZE", size))
     inner, outer = sorted(
-        operations(module.ir.operation, {"scf.for"}), key=lambda loop: loop.parent.name == "func.func"
+        operations(module.ir.operation, {"scf.for"}),
+        key=lambda loop: loop.parent.name == "func.func",
     )
     assert tuple(most_trips(*list(loop.operands)[:3]) for loop in (outer, inner)) == trips
 

@@ -9,10 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from elementary_functions import REFERENCES
 from kernels import kernel
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.vector_math import expand_vector_math as file
+from resources import skip_machine
 
 LANES = 16
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
@@ -243,6 +245,27 @@ def test_rows_of_rows(function: str) -> None:
     with np.errstate(invalid="ignore"):
         expected = np.tanh(a) if "tanh" in function else np.power(a, a)
     np.testing.assert_allclose(out, expected, rtol=5e-7)
+
+
+INTEGERS_OF_64_BITS = np.array(
+    [
+        *(0, 1, -1, 2**31, -(2**31), 2**32 - 1, 2**32, -(2**32), 2**52, 2**53 + 1, -(2**53) - 1),
+        *(2**53 + 3, 2**62 + 2**9, 2**62 + 2**9 + 1, 2**63 - 1, 2**63 - 513, -(2**63)),
+        *np.random.default_rng(0).integers(-(2**63), 2**63 - 1, 1000, dtype=np.int64),
+    ]
+)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+@pytest.mark.parametrize("machine", ["avx2", "host"])
+def test_integers_of_64_bits_are_rounded_once(dtype: Any, machine: str) -> None:
+    if not lx.target.named(machine).features <= lx.target.host().features:
+        skip_machine(machine)
+    integers = INTEGERS_OF_64_BITS.view(dtype)
+    with lx.target.using(machine):
+        numbers = lx.jit(lambda x: x.astype(np.float64))(integers)
+    np.testing.assert_array_equal(numbers, integers.astype(np.float64))
+    assert not np.signbit(numbers[integers == 0]).any()
 
 
 def test_what_is_left() -> None:

@@ -123,6 +123,21 @@ class Floats:
         return self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(rest))
 
 
+def of_integers(f64: Floats, integers: Any, *, is_signed: bool) -> Any:
+    """Return integers of 64 bits as f64, rounded once.
+
+    Each half is the last bits of a power of two: their sum less these powers is exact but for the
+    last step.
+    """
+    i64, half = f64.integers, 1 << 32
+    low = i64.disj(i64.conj(integers, half - 1), 0x433 << 52)  # 2^52 + low
+    offset = 1 << 31 if is_signed else 0
+    # 2^84 + 2^32 high, which the offset keeps from being negative
+    high = arith.xori(i64.shr(integers, 32), i64.value(0x453 << 52 | offset))
+    powers = 2.0**84 + 2.0**52 + offset * 2.0**32
+    return f64.add(f64.sub(f64.from_bits(high), powers), f64.from_bits(low))
+
+
 def any_of(condition: Any) -> Any:
     type_ = condition.type
     if type_.rank != 1:

@@ -44,6 +44,9 @@ in the last place:
 
 The exponential of numbers of f16 that becomes one again is scaled in one step.
 
+Integers of 64 bits become f64 by their halves, on x86 without AVX-512DQ, whose instructions convert
+one at a time.
+
 Scalars, other functions and other formats are left to the C library.
 """
 
@@ -54,11 +57,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
 from linalg_ext.transforms.ir_utils.float_formats import WIDE
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, replace_each
 
 from . import _algebraic, _exponential, _trigonometric
-from ._floats import Floats
+from ._floats import Floats, of_integers
 
 NAME = "linalg-ext-expand-vector-math"
 
@@ -72,20 +76,35 @@ EXPANSIONS: Mapping[str, Callable[..., Any]] = {
 }
 """The function that expands an op on f32 or f64, by the name of the op."""
 
+_CONVERSIONS = {"arith.sitofp": True, "arith.uitofp": False}
+"""Conversions of integers, and whether these have a sign."""
+
 _OF_ROWS = {"arith.remf", "math.cos", "math.sin", "math.tan"}
 """The ops that are expanded on rows of elements alone."""
 
 
-@module_pass(NAME, on=EXPANSIONS)
+@module_pass(NAME, on={*EXPANSIONS, *_CONVERSIONS})
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, circular and hyperbolic functions and remainders on vectors."""
-    ops = operations(module, EXPANSIONS)
+    ops = operations(module, {*EXPANSIONS, *(() if _converts_vectors() else _CONVERSIONS)})
     on_vectors = (op for op in ops if isinstance(op.results[0].type, ir.VectorType))
     return replace_each(NAME, on_vectors, _expanded)
 
 
+def _converts_vectors() -> bool:
+    """Return whether the machine has instructions for vectors of 64-bit integers."""
+    target = current()
+    return target.architecture != "x86_64" or "avx512dq" in target.features
+
+
 def _expanded(op: Any) -> Any:
     type_ = op.results[0].type
+    if op.name in _CONVERSIONS:
+        (integers,) = op.operands
+        widths = [element_type(value.type).width for value in (integers, op.results[0])]
+        if widths != [64, 64] or type_.scalable:
+            return "other elements than i64 and f64"
+        return of_integers(Floats(type_), integers, is_signed=_CONVERSIONS[op.name])
     reason = obstacle(op.name, type_)
     if reason is not None:
         return reason
