@@ -69,7 +69,28 @@ def test_powers_of_infinite_numbers(name: str) -> None:
     check(getattr(np, name), NUMBERS[is_lost][:, None], EXPONENTS[:6])
 
 
-@pytest.mark.parametrize("name", ["exp", "sinh", "cosh", "sin", "cos", "sqrt", "log", "absolute"])
+INVERSES = ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh"]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", INVERSES)
+def test_parts_of_inverses_are_near_by_themselves(name: str, dtype: Any) -> None:
+    """Also where the other part is many times as large, and beside the ends of their cuts."""
+    rng = np.random.default_rng(0)
+    parts = rng.standard_normal((4, 2000)) * 10.0 ** rng.integers(-12, 12, (4, 2000))
+    ends = rng.choice([1, -1, 1j, -1j, 0], 2000)
+    numbers = np.stack([parts[0] + 1j * parts[1], ends + 1e-12 * (parts[2] + 1j * parts[3])])
+    numbers = numbers.astype(dtype)
+    result, expected = lx.jit(getattr(np, name))(numbers), getattr(np, name)(numbers)
+    rtol = 6 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(result.real, expected.real, rtol=rtol)
+    np.testing.assert_allclose(result.imag, expected.imag, rtol=rtol)
+
+
+OTHERS = ["exp", "sinh", "cosh", "sin", "cos", "sqrt", "log", "absolute"]
+
+
+@pytest.mark.parametrize("name", [*OTHERS, *INVERSES])
 def test_nothing_overflows_on_the_way(name: str) -> None:
     large = [709.5, 1e-310, 5e-324, 1.7e308, -1.7e308]
     numbers = np.array([complex(x, y) for x in large for y in large])
