@@ -250,7 +250,7 @@ class _Ranges:
 
 
 def _is_rest(end: Any, position: Any) -> bool:
-    """Return whether a difference is what a loop from 0 or more has before it, in a round."""
+    """Return whether a difference is the rest of a loop that begins at 0 or more, in a round."""
     if producer(position) is not None or not is_position(position):
         return False
     loop = position.owner.owner
