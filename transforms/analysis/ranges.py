@@ -212,7 +212,7 @@ class _Ranges:
                 return max(least, other), max(greatest, most)
             case "arith.subi" if _is_rest(*op.operands):
                 return 1, self.of(op.operands[0])[1]
-            case "arith.addi" | "arith.subi" | "arith.muli" | "arith.divui":
+            case "arith.addi" | "arith.subi" | "arith.muli" | "arith.divui" if _is_wide(op):
                 return _combined(op.name, *map(self.of, op.operands)) or _ENDLESS
             case "affine.apply":
                 map_ = ir.AffineMapAttr(op.attributes["map"]).value
@@ -257,6 +257,12 @@ def _is_rest(end: Any, position: Any) -> bool:
     if loop.name != _LOOP or _UNSIGNED in loop.attributes or loop.operands[1] != end:
         return False
     return range_of(loop.operands[0])[0] >= 0
+
+
+def _is_wide(op: Any) -> bool:
+    """Return whether a number has the 64 bits at which ranges end, and no fewer to wrap at."""
+    type_ = op.results[0].type
+    return not isinstance(type_, ir.IntegerType) or type_.width == 64
 
 
 def _combined(name: str, left: Range, right: Range) -> Range | None:

@@ -78,6 +78,22 @@ def test_numbers_are_in_their_range(first: str, second: str) -> None:
         assert greatest <= 7
 
 
+def test_a_narrow_number_may_wrap() -> None:
+    text = """
+    func.func @f(%o: memref<index>) {
+      %one = arith.constant 1 : i32
+      %most = arith.constant 2147483647 : i32
+      %a = arith.addi %most, %one : i32
+      %b = arith.index_cast %a : i32 to index
+      memref.store %b, %o[] : memref<index>
+      return
+    }"""
+    module = Module.parse(text)
+    (store,) = operations(module.ir.operation, {"memref.store"})
+    least, _ = range_of(store.operands[0])
+    assert least <= -(1 << 31)
+
+
 def test_a_number_that_may_wrap_has_any_value() -> None:
     text = """
     func.func @f(%o: memref<index>) {
