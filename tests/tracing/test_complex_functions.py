@@ -87,6 +87,13 @@ def test_parts_of_inverses_are_near_by_themselves(name: str, dtype: Any) -> None
     np.testing.assert_allclose(result.imag, expected.imag, rtol=rtol)
 
 
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverses_of_constants(name: str) -> None:
+    """Upstream folds functions of constants: the angle of two zeros, too."""
+    for point in (0, 1, -1, 1j, -1j):
+        check(lambda x, point=point: getattr(np, name)(np.ones_like(x) * point), np.ones(2, "c16"))
+
+
 OTHERS = ["exp", "sinh", "cosh", "sin", "cos", "sqrt", "log", "absolute"]
 
 

@@ -248,54 +248,49 @@ def sqrt(z: Element) -> Element:
     return created(select(is_up, infinite, found_x), select(is_up, y, found_y))
 
 
+def _reflected(function: Body) -> Body:
+    """Return the inverse of a circular function, by that of the hyperbolic one."""
+
+    def body(z: Element) -> Element:
+        x, y = _parts(z)
+        v, u = _parts(function(created(y, x)))
+        return created(u, v)
+
+    return body
+
+
 def arcsinh(z: Element) -> Element:
-    """Return the inverse of the hyperbolic sine."""
-    return created(*_area(*_parts(z)))
-
-
-def arcsin(z: Element) -> Element:
-    """Return the inverse of the sine: that of the hyperbolic one, reflected."""
+    """Return the inverse of the hyperbolic sine, by roots as Kahan has them (1987)."""
     x, y = _parts(z)
-    v, u = _area(y, x)
-    return created(u, v)
-
-
-def _area(x: Element, y: Element) -> tuple[Element, Element]:
-    """Return the parts of the inverse hyperbolic sine, by roots as Kahan has them (1987)."""
     a, b = apply("abs", x), apply("abs", y)
     (left_x, left_y), (right_x, right_y) = _roots(b, a)
     u = apply("asinh", left_x * right_y + left_y * right_x)
-    v = apply("atan2", b, left_x * right_x + left_y * right_y)
+    v = angle(b, left_x * right_x + left_y * right_y)
     is_far, is_near = _is_far(a, b), _is_near(a, b)
     u = select(is_far, _far_log(a, b), select(is_near, a, u))
     v = select(is_far, angle(b, a), select(is_near, b, v))
     v = select(y.equals(0) & x.is_nan(), y, v)
-    return _like(u, x), _like(v, y)
+    return created(_like(u, x), _like(v, y))
 
 
 def arccos(z: Element) -> Element:
-    """Return the inverse of the cosine."""
-    return created(*_arc(*_parts(z)))
-
-
-def arccosh(z: Element) -> Element:
-    """Return the inverse of the hyperbolic cosine, whose real part is not negative."""
+    """Return the inverse of the cosine, by roots as Kahan has them (1987)."""
     x, y = _parts(z)
-    v, u = _arc(x, y)
-    return created(apply("abs", u), _like(v, y))
-
-
-def _arc(x: Element, y: Element) -> tuple[Element, Element]:
-    """Return the parts of the inverse cosine, by roots as Kahan has them (1987)."""
     b = apply("abs", y)
     (left_x, left_y), (right_x, right_y) = _roots(x, b)
-    u = apply("atan2", left_x, right_x) * 2
+    u = angle(left_x, right_x) * 2
     v = apply("asinh", right_x * left_y + right_y * left_x)
     a = apply("abs", x)
     is_far = _is_far(a, b)
     u = select(is_far, angle(b, x), select(x.equals(0), x.like(math.pi / 2), u))
     v = select(is_far, _far_log(a, b), select(_is_near(a, b), b, v))
-    return u, _like(v, -y)
+    return created(u, _like(v, -y))
+
+
+def arccosh(z: Element) -> Element:
+    """Return the inverse of the hyperbolic cosine, whose real part is not negative."""
+    v, u = _parts(arccos(z))
+    return created(apply("abs", u), _like(v, imaginary(z)))
 
 
 def _roots(p: Element, q: Element) -> tuple[tuple[Element, Element], tuple[Element, Element]]:
@@ -324,25 +319,14 @@ def _far_log(a: Element, b: Element) -> Element:
 
 def arctanh(z: Element) -> Element:
     """Return the inverse of the hyperbolic tangent."""
-    return created(*_tangent_area(*_parts(z)))
-
-
-def arctan(z: Element) -> Element:
-    """Return the inverse of the tangent: that of the hyperbolic one, reflected."""
     x, y = _parts(z)
-    v, u = _tangent_area(y, x)
-    return created(u, v)
-
-
-def _tangent_area(x: Element, y: Element) -> tuple[Element, Element]:
-    """Return the parts of the inverse hyperbolic tangent."""
     unit, zero, quarter = x.like(1), x.like(0), x.like(math.pi / 2)
     a, b = apply("abs", x), apply("abs", y)
     beside = unit - a
     u = apply("log1p", a * 4 / (beside * beside + b * b)) * 0.25
     at_one = (apply("log", hypotenuse(b, x.like(2))) - apply("log", b)) * 0.5
     u = select(a.equals(1) & (b < 1), at_one, u)
-    v = apply("atan2", b * 2, beside * (unit + a) - b * b) * 0.5
+    v = angle(b * 2, beside * (unit + a) - b * b) * 0.5
     is_far = _is_far(a, b)
     size = hypotenuse(a * 0.25, b * 0.25)  # a quarter of it, which is finite
     u = select(is_far, a * 0.25 / size * 0.25 / size, u)
@@ -350,7 +334,7 @@ def _tangent_area(x: Element, y: Element) -> tuple[Element, Element]:
     is_lost = y.is_nan() | (x.is_nan() & ~is_endless)
     v = select(is_far & ~is_lost, quarter, v)
     u = select(is_endless | (x.equals(0) & y.is_nan()), zero, u)
-    return _like(u, x), _like(v, y)
+    return created(_like(u, x), _like(v, y))
 
 
 def power(z: Element, w: Element) -> Element:
@@ -446,7 +430,9 @@ def sign(z: Element) -> Element:
 FUNCTIONS: Mapping[str, Body] = {
     **{f.__name__: f for f in (exp, exp2, expm1, log, log1p, power, sqrt)},
     **{f.__name__: f for f in (cos, cosh, sin, sinh, tan, tanh, divide, reciprocal, sign)},
-    **{f.__name__: f for f in (arccos, arccosh, arcsin, arcsinh, arctan, arctanh)},
+    **{f.__name__: f for f in (arccos, arccosh, arcsinh, arctanh)},
+    "arcsin": _reflected(arcsinh),
+    "arctan": _reflected(arctanh),
     "float_power": power,
     "log10": _times(log, 1 / math.log(10)),
     "log2": _times(log, 1 / math.log(2)),
