@@ -462,6 +462,7 @@ def generated(
 
 
 def as_float(x: Element, dtype: DType) -> Element:
-    """Return an integer whose upper bit is 0 as a float, by the cast that vectors of AVX2 have."""
-    cast = arith.UIToFPOp if x.dtype.itemsize == 8 else arith.SIToFPOp
-    return Element(cast(element_type(dtype), x.value).result, dtype)
+    """Return an integer as a float, by the signed cast, a quick one: its upper bit is 0."""
+    wide = np.dtype(f"i{x.dtype.itemsize}")
+    value = arith.SIToFPOp(element_type(dtype), Element(x.value, wide).value).result
+    return Element(value, dtype)
