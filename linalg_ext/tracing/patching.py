@@ -107,6 +107,7 @@ _MOST = 1000
 
 _NAMES = tuple(n for clock in _CLOCKS for n in (clock, f"{clock}_ns") if hasattr(time, n))
 _BUILTIN_CLOCKS = tuple(getattr(time, name) for name in _NAMES)
+_CALLED_CLOCKS = (*_BUILTIN_CLOCKS, datetime.datetime.now, datetime.datetime.utcnow)
 _NAMED = (types.ModuleType, type, types.BuiltinFunctionType)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
@@ -202,8 +203,7 @@ def _watch(frame: types.FrameType, event: str, called: Any) -> None:
     """Refuse a call of a clock, as `sys.setprofile` hears of it."""
     if event != "c_call" or _is_of_python(frame):
         return
-    clocks = (*_BUILTIN_CLOCKS, datetime.datetime.now, datetime.datetime.utcnow)
-    if called in clocks and not _is_of_collection(frame):
+    if called in _CALLED_CLOCKS and not _is_of_collection(frame):
         raise _error(f"{called.__module__ or 'datetime'}.{called.__name__} was called", _at(frame))
 
 

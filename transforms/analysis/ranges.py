@@ -210,7 +210,7 @@ class _Ranges:
             case "arith.maxsi":
                 (least, greatest), (other, most) = map(self.of, op.operands)
                 return max(least, other), max(greatest, most)
-            case "arith.subi" if _is_rest(*op.operands):
+            case "arith.subi" if self._is_rest(*op.operands):
                 return 1, self.of(op.operands[0])[1]
             case "arith.addi" | "arith.subi" | "arith.muli" | "arith.divui" if _is_wide(op):
                 return _combined(op.name, *map(self.of, op.operands)) or _ENDLESS
@@ -234,6 +234,15 @@ class _Ranges:
             return _positions(lower, upper, ir.IntegerAttr(loop.attributes["step"]).value)
         return _ENDLESS
 
+    def _is_rest(self, end: Any, position: Any) -> bool:
+        """Return whether a difference is the rest, in a round, of a loop from 0 or more on."""
+        if producer(position) is not None or not is_position(position):
+            return False
+        loop = position.owner.owner
+        if loop.name != _LOOP or _UNSIGNED in loop.attributes or loop.operands[1] != end:
+            return False
+        return self.of(loop.operands[0])[0] >= 0
+
     def _of_expression(self, expr: Any, dims: int, operands: list[Any]) -> Range | None:
         """Return the range of sums and products of numbers and operands; None where unknown."""
         if isinstance(expr, ir.AffineConstantExpr):
@@ -247,16 +256,6 @@ class _Ranges:
         left, right = (self._of_expression(e, dims, operands) for e in (expr.lhs, expr.rhs))
         name = "arith.addi" if isinstance(expr, ir.AffineAddExpr) else "arith.muli"
         return None if left is None or right is None else _combined(name, left, right)
-
-
-def _is_rest(end: Any, position: Any) -> bool:
-    """Return whether a difference is the rest of a loop that begins at 0 or more, in a round."""
-    if producer(position) is not None or not is_position(position):
-        return False
-    loop = position.owner.owner
-    if loop.name != _LOOP or _UNSIGNED in loop.attributes or loop.operands[1] != end:
-        return False
-    return range_of(loop.operands[0])[0] >= 0
 
 
 def _is_wide(op: Any) -> bool:

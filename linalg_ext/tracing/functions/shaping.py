@@ -59,11 +59,10 @@ def reshape(
     shape = tuple(trace.resolved(size) for size in extents)
     if _is_same(shape, traced.shape):
         return traced
-    axes_of_one = [axis for axis, size in enumerate(shape) if same(size, 1)]
     bare = [size for size in traced.shape if not same(size, 1)]
     if _is_same([size for size in shape if not same(size, 1)], bare):
         without = squeeze(traced, _unit_axes(traced.shape))
-        return with_axes_of_one(without, axes_of_one, len(shape))
+        return with_axes_of_one(without, _unit_axes(shape), len(shape))
     tensor = reshaped_tensor(traced.value, traced.shape, shape)
     return Traced(tensor, traced.dtype, shape)
 

@@ -99,15 +99,14 @@ def _converts_vectors() -> bool:
 
 def _expanded(op: Any) -> Any:
     type_ = op.results[0].type
-    if op.name in _CONVERSIONS:
-        (integers,) = op.operands
-        widths = [element_type(value.type).width for value in (integers, op.results[0])]
-        if widths != [64, 64] or type_.scalable:
-            return "other elements than i64 and f64"
-        return of_integers(Floats(type_), integers, is_signed=_CONVERSIONS[op.name])
     reason = obstacle(op.name, type_)
     if reason is not None:
         return reason
+    if op.name in _CONVERSIONS:
+        (integers,) = op.operands
+        if {element_type(value.type).width for value in (integers, op.results[0])} != {64}:
+            return "other elements than i64 and f64"
+        return of_integers(Floats(type_), integers, is_signed=_CONVERSIONS[op.name])
     is_short = op.name == "math.exp" and _is_between_f16(op)
     expand = _exponential.exp_of_f16 if is_short else EXPANSIONS[op.name]
     return expand(Floats(type_), *op.operands)
