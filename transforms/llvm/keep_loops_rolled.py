@@ -1,4 +1,4 @@
-"""Have LLVM leave loops over vectors as they are, where it would unroll them.
+"""Have LLVM leave loops over vectors as they are, or copy short sums a few times.
 
 before:
     func.func @f(%x: memref<4096xf32>, %n: index) {
@@ -25,7 +25,9 @@ after:
 
 A round of such a loop has as much work as a processor wants of it. For a processor that keeps long
 loops decoded LLVM would write up to 512 instructions of copies, which take as long to run, and half
-of its time to compile. Loops of few rounds stay LLVM's: unrolled, their sums stay in registers.
+of its time to compile. A short loop that carries values, such as the products of a tile, gets two
+or four copies: its branch and its counters are a third of it. Loops of few rounds stay LLVM's:
+unrolled, their sums stay in registers.
 """
 
 from __future__ import annotations
@@ -45,21 +47,44 @@ _FEW = 8
 """The most rounds of a loop that LLVM may unroll."""
 
 
+_COPIES = (4, 2)
+"""How often a round of a short loop may stand, the most first."""
+
+_ROUND = 128
+"""The most ops of a round that was copied."""
+
+
 @module_pass(NAME, on=_LOOP)
 def keep_loops_rolled(module: ir.Operation) -> Report:
-    """Tell LLVM not to unroll loops over vectors, but for those of few rounds.
+    """Tell LLVM how often to unroll loops over vectors, but for those of few rounds.
 
     Upstream's lowering hands the annotation of a loop on to its branch back.
     """
     report = Report(NAME)
-    annotation = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
+    annotations: dict[int, ir.Attribute] = {}
     for loop in operations(module, {_LOOP}):
         trips = known_trips(*loop.operands[:3])
         if (trips is None or trips > _FEW) and _is_on_vectors(loop):
             report.changed[_LOOP] += 1
-            loop.attributes["loop_annotation"] = annotation
+            copies = _copies(loop)
+            if copies not in annotations:
+                annotations[copies] = _annotation(copies)
+            loop.attributes["loop_annotation"] = annotations[copies]
     return report
 
 
 def _is_on_vectors(loop: Any) -> bool:
     return any(op.name.startswith("vector.") for op in ops_of(loop.regions[0].blocks[0]))
+
+
+def _copies(loop: Any) -> int:
+    """Return how often a round stands: once, unless the loop is innermost and carries values."""
+    ops = list(ops_of(loop.regions[0].blocks[0]))
+    if not loop.results or any(len(op.regions) for op in ops):
+        return 1
+    return next((copies for copies in _COPIES if copies * len(ops) <= _ROUND), 1)
+
+
+def _annotation(copies: int) -> ir.Attribute:
+    unroll = "disable = true" if copies == 1 else f"count = {copies} : i32"
+    return ir.Attribute.parse(f"#llvm.loop_annotation<unroll = <{unroll}>>")

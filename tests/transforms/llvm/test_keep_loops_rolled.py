@@ -31,3 +31,24 @@ def test_the_code_has_one_copy_of_the_round() -> None:
         kernel = lx.jit(lambda x: x + 1).lower(x).compile()
     assert "loop_annotation" in kernel.as_text("llvm")
     assert 1 <= kernel.asm().count("vaddps") <= 4
+
+
+@pytest.mark.parametrize(("length", "copies"), [(1, 4), (40, 2), (70, 1)])
+def test_short_sums_get_a_few_copies(length: int, copies: int) -> None:
+    rows = [f"%s{i + 1} = arith.addf %s{i}, %v : vector<8xf32>" for i in range(length)]
+    text = f"""
+    func.func @f(%x: memref<4096xf32>, %zero: vector<8xf32>, %n: index) -> vector<8xf32> {{
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %sum = scf.for %i = %c0 to %n step %c8 iter_args(%s0 = %zero) -> vector<8xf32> {{
+        %v = vector.load %x[%i] : memref<4096xf32>, vector<8xf32>
+        {chr(10).join(rows)}
+        scf.yield %s{length} : vector<8xf32>
+      }}
+      return %sum : vector<8xf32>
+    }}
+    """
+    module = Module.parse(text, trusted=True)
+    file.keep_loops_rolled(module)
+    unroll = f"count = {copies} : i32" if copies > 1 else "disable = true"
+    assert f"#llvm.loop_unroll<{unroll}>" in str(module)
