@@ -15,7 +15,7 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import parameters  # noqa: E402
-from linalg_ext.frameworks.torch.parameters import fingerprint  # noqa: E402
+from linalg_ext.frameworks.torch.parameters import Contents  # noqa: E402
 from linalg_ext.runtime.written_pages import WrittenPages  # noqa: E402
 
 # One worker imports PyTorch, and no other.
@@ -142,20 +142,23 @@ def test_a_change_of_any_element_is_another_fingerprint() -> None:
     random = np.random.default_rng(0)
     for shape in ((1, 1), (3, 5), (16, 8), (33, 77), (4, 64, 3)):
         array = random.standard_normal(shape).astype(np.float32)
-        before = fingerprint(array)
-        assert fingerprint(array.copy()) == before
+        before = Contents(array).fingerprint()
+        assert Contents(array.copy()).fingerprint() == before
         seen = {before}
         for at in np.ndindex(shape):
             kept = array[at]
             array[at] = np.nextafter(kept, np.float32(9))
-            seen.add(fingerprint(array))
+            seen.add(Contents(array).fingerprint())
             array[at] = kept
         assert len(seen) == 1 + array.size
-        assert fingerprint(array.T.copy().T) == fingerprint(array.T.copy())
-        assert fingerprint(array[::-1]) is not None
+        assert Contents(array.T.copy().T).fingerprint() == Contents(array.T.copy()).fingerprint()
+        assert Contents(array[::-1]).fingerprint() is not None
     rows = np.repeat(np.arange(64, dtype=np.float32), 64).reshape(64, 64)
-    orders = {fingerprint(rows[[1, 0, *range(2, 64)]]), fingerprint(rows[::-1].copy())}
-    assert len(orders | {fingerprint(rows)}) == 3
+    orders = {
+        Contents(rows[[1, 0, *range(2, 64)]]).fingerprint(),
+        Contents(rows[::-1].copy()).fingerprint(),
+    }
+    assert len(orders | {Contents(rows).fingerprint()}) == 3
 
 
 def test_refresh_is_for_what_the_user_vouched_for(model: Any, x: Any, copies: list[Any]) -> None:
