@@ -39,7 +39,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, sub
 from linalg_ext.transforms.ir_utils.walking import producer
 
 _BITS, _WIDE_BITS = 8, 11
-_WIDE_ROWS, _WIDE_BYTES = 1 << 11, 1 << 22
+_WIDE_ROWS, _WIDE_BYTES = 1 << 11, 1 << 21
 """The elements of a row from which on wide digits take less time, and its bytes up to which."""
 
 _WIDEST = 64
