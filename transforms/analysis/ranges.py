@@ -159,7 +159,12 @@ def _carried(loop: Any, number: int) -> Any | None:
 Range = tuple[int, int]
 """The least and the greatest number that a value may be."""
 
-_ENDLESS = -(1 << 63), (1 << 63) - 1
+_BITS = 64
+_ENDLESS = -(1 << _BITS - 1), (1 << _BITS - 1) - 1
+
+_COMBINED = frozenset(
+    f"arith.{name}" for name in ("addi", "subi", "muli", "divui", "shli", "shrui")
+)
 
 
 def range_of(value: Any) -> Range:
@@ -212,8 +217,14 @@ class _Ranges:
                 return max(least, other), max(greatest, most)
             case "arith.subi" if self._is_rest(*op.operands):
                 return 1, self.of(op.operands[0])[1]
-            case "arith.addi" | "arith.subi" | "arith.muli" | "arith.divui" if _is_wide(op):
-                return _combined(op.name, *map(self.of, op.operands)) or _ENDLESS
+            case "arith.select":
+                (least, greatest), (other, most) = map(self.of, list(op.operands)[1:])
+                return min(least, other), max(greatest, most)
+            case "math.ctlz" if _is_wide(op):
+                least, greatest = self.of(op.operands[0])
+                return (0, _BITS) if least < 0 else (_zeros_before(greatest), _zeros_before(least))
+            case name if name in _COMBINED and _is_wide(op):
+                return _combined(name, *map(self.of, op.operands)) or _ENDLESS
             case "affine.apply":
                 map_ = ir.AffineMapAttr(op.attributes["map"]).value
                 operands = list(op.operands)
@@ -277,10 +288,14 @@ def _combined(name: str, left: Range, right: Range) -> Range | None:
         case "arith.muli":
             corners = a * c, a * d, b * c, b * d
             bounds = min(corners), max(corners)
-        case _:  # of unsigned numbers
-            if a < 0 or c < 1:
-                return None
+        case "arith.divui" if a >= 0 and c >= 1:
             bounds = a // d, b // c
+        case "arith.shli" if c >= 0 and d < _BITS:
+            bounds = min(a << c, a << d), max(b << c, b << d)
+        case "arith.shrui" if a >= 0 and c >= 0 and d < _BITS:
+            bounds = a >> d, b >> c
+        case _:
+            return None
     return bounds if _ENDLESS[0] < bounds[0] and bounds[1] < _ENDLESS[1] else None
 
 
@@ -289,6 +304,10 @@ def _positions(lower: int, upper: int, step: int) -> Range:
     if lower >= upper or step < 1 or _ENDLESS[0] == lower or upper == _ENDLESS[1]:
         return max(lower, _ENDLESS[0]), max(lower, upper - 1)
     return lower, lower + (upper - 1 - lower) // step * step
+
+
+def _zeros_before(number: int) -> int:
+    return _BITS - number.bit_length()
 
 
 def _constant(attribute: Any) -> int | None:

@@ -48,7 +48,7 @@ _FEW = 8
 
 
 _COPIES = (4, 2)
-"""How often a round of a short loop may stand, the most first."""
+"""The copies of a round that a short loop may have, the most first."""
 
 _ROUND = 128
 """The most ops of a round that was copied."""
@@ -78,7 +78,7 @@ def _is_on_vectors(loop: Any) -> bool:
 
 
 def _copies(loop: Any) -> int:
-    """Return how often a round stands: once, unless the loop is innermost and carries values."""
+    """Return the copies of a round: one, unless the loop is innermost and carries values."""
     ops = list(ops_of(loop.regions[0].blocks[0]))
     if not loop.results or any(len(op.regions) for op in ops):
         return 1

@@ -77,7 +77,7 @@ class MergeSort:
             return [*rows]
         blocks, pairs = self._extent()
         near = arith.minsi(index(pairs), index(_NEAR // 2))
-        far = sub(pairs, near)
+        far = arith.maxsi(index(sub(pairs, _NEAR // 2)), index(0))
         top = arith.shli(far, index(1))
         groups = arith.shli(index(1), top)
 
@@ -395,7 +395,8 @@ class RowSelect:
         """Drop all but the few; the last of them is the next limit."""
         count = len(self._inputs)
         filled, is_full, *rest = state
-        both = MergeSort(self._comparator, count, filled).sort(
+        size = arith.minsi(filled, index(self._room))  # which bounds the loops
+        both = MergeSort(self._comparator, count, size).sort(
             rest[count : 2 * count], rest[2 * count :]
         )
         limits = [tensor.extract(buffer, [index(self._few - 1)]) for buffer in both[:count]]

@@ -43,7 +43,7 @@ def test_the_most_rounds_of_a_loop(size: str, trips: tuple[int | None, int]) -> 
     assert tuple(most_trips(*list(loop.operands)[:3]) for loop in (outer, inner)) == trips
 
 
-OPS = ("addi", "subi", "muli", "divui", "minsi", "maxsi")
+OPS = ("addi", "subi", "muli", "divui", "minsi", "maxsi", "shli", "shrui")
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(OPS, OPS)))
