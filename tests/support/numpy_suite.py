@@ -87,9 +87,6 @@ DIFFERENCES = {
     "eigenvalues: complex for real matrices": """
         TestEig.test_types TestEigvals.test_types
     """,
-    "an array with more rows than a traced one is taken apart into": """
-        TestConcatenate.test_large_concatenate_axis_None
-    """,
     _MEMORY: """
         TestArraySplit.test_integer_split_2D_rows_greater_max_int32
         TestConcatenate.test_huge_list_error
