@@ -55,6 +55,12 @@ def is_repeated(value: ir.Value) -> bool:
     return op is not None and _gives_repeated(op)
 
 
+def is_init_tensor(value: ir.Value) -> bool:
+    """Return whether a value is an empty tensor, or one that a constant fills."""
+    op = producer(value)
+    return op is not None and op.name in ("tensor.empty", _FILL) and _is_constant(op)
+
+
 def _gives_repeated(op: Any) -> bool:
     if not _is_constant(op):
         return False

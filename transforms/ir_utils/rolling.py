@@ -25,6 +25,8 @@ from .repeats import (
     Link,
     OpenNumber,
     Run,
+    copy_of,
+    is_init_tensor,
     most_repeated,
     outside_operands,
 )
@@ -234,6 +236,7 @@ def write_loop(row: Row) -> None:
         for (inner, number), link in zip(outside_operands(op), links, strict=False):
             if link in arguments:
                 inner.operands[number] = arguments[link]
+    _init_inside(row.ops)
     _write_numbers(row, loop.induction_variable)
     handed_on = [_result(line, first, link) for link in row.initial]
     with end.location, ir.InsertionPoint(end):
@@ -252,6 +255,19 @@ def write_loop(row: Row) -> None:
             use.owner.operands[use.operand_number] = part
     for op in reversed(line.ops[row.steps[0].stop : row.steps[-1].stop]):
         op.erase()
+
+
+def _init_inside(ops: Sequence[Any]) -> None:
+    """Give each op own copies of the empty and the filled tensors that it takes.
+
+    It overwrites them: those of all rounds would be kept by copying them in each.
+    """
+    for op in ops:
+        for inner, number in outside_operands(op):
+            value = inner.operands[number]
+            if isinstance(value.type, ir.RankedTensorType) and is_init_tensor(value):
+                with op.location, ir.InsertionPoint(op):
+                    inner.operands[number] = copy_of(value)
 
 
 def _result(line: Line, start: int, link: FromBefore) -> Any:

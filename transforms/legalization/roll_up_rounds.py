@@ -33,8 +33,9 @@ after:
 
 The example is with `least=3, saved=1`. Hundreds of rounds would be lowered one by one, and
 upstream's bufferization takes the cube of their number where all write into one tensor. A round
-takes values of the round before, values that are the same for all, and slices; results that are
-taken after all rounds, as `numpy.stack` takes them, are collected in one tensor.
+takes values of the round before, values that are the same for all, and slices, those that several
+rounds share too. Results that are taken after all rounds, as `numpy.stack` takes them, are
+collected in one tensor.
 
 A chain of element-wise ops is left: fusion makes one nest of it, whose rounds
 `linalg-ext-roll-up-steps` finds, and which keeps its values in registers.
@@ -50,7 +51,14 @@ from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.repeats import Line, may_repeat
 from linalg_ext.transforms.ir_utils.rolling import Row, element_count, rows, write_loop
 from linalg_ext.transforms.ir_utils.tensor_loops import insert_slice
-from linalg_ext.transforms.ir_utils.walking import functions, ops_of, producer, replace_op
+from linalg_ext.transforms.ir_utils.walking import (
+    ancestor_in,
+    copied_on,
+    functions,
+    ops_of,
+    producer,
+    replace_op,
+)
 
 NAME = "linalg-ext-roll-up-rounds"
 
@@ -72,15 +80,34 @@ def roll_up_rounds(module: ir.Operation, *, least: int = 32, saved: int = 64) ->
     report = Report(NAME)
     for function in functions(module):
         block, *branches = function.regions[0].blocks
-        while not branches and _roll_up(ops_of(block)[:-1], least, saved):
+        if branches or len(block.operations) <= saved:
+            continue
+        _copy_to_users(ops_of(block)[:-1])
+        while _roll_up(ops_of(block)[:-1], least, saved):
             report.changed["scf.for"] += 1
     return report
+
+
+def _copy_to_users(ops: list[Any]) -> None:
+    """Give each user of a slice one of its own, before it: rounds that share some are equal then.
+
+    `cse` leaves one of those that no loop takes.
+    """
+    for op in reversed(ops):
+        if op.name != _SLICE:
+            continue
+        for use in list(op.results[0].uses):
+            user: Any = ancestor_in(op.block, use.owner.operation)
+            with op.location, ir.InsertionPoint(user):
+                own = copied_on(op, list(op.operands))
+            use.owner.operands[use.operand_number] = own.results[0]
+        op.erase()
 
 
 def _roll_up(ops: list[Any], least: int, saved: int) -> bool:
     """Roll up a row that is worth it; return whether there is one."""
     # A row may lack its first round, and its last one, where other ops take their results.
-    if len(ops) <= saved or not may_repeat(ops, 1, max(2, least - 2)):
+    if not may_repeat(ops, 1, max(2, least - 2)):
         return False
     line = Line(ops, open_numbers=True)
     row = next((row for row in rows(line, least) if _is_worth_a_loop(row, saved)), None)

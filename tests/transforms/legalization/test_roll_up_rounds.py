@@ -85,6 +85,22 @@ def _some_states(x: Any) -> Any:
     return np.stack(states)
 
 
+def _table(x: Any) -> Any:
+    """A table of two indices, whose rounds share slices of both."""
+    table, left, right = np.zeros((9, 9), np.float32), x[0], x[1]
+    for i in range(1, 9):
+        for j in range(1, 9):
+            best = np.minimum(table[i - 1, j], table[i, j - 1]) + np.float32(0.5)
+            table[i, j] = np.minimum(best, table[i - 1, j - 1] + left[i] * right[j])
+    return table
+
+
+def _padded(x: Any) -> Any:
+    for _ in range(ROUNDS):
+        x = np.pad((x[:-2, 1:-1] + x[2:, 1:-1]) / np.float32(2), 1)
+    return x
+
+
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "a recurrence": (_recurrence, 1),
     "collected": (_collected, 2),
@@ -95,6 +111,8 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "a stencil": (_stencil, 1),
     "mapped": (_mapped, 2),
     "some states": (_some_states, 1),
+    "a table": (_table, 1),
+    "padded": (_padded, 1),
 }
 
 
@@ -115,6 +133,13 @@ def test_numbers_are_those_of_all_rounds(name: str) -> None:
 
 def _leaves(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
+
+
+def test_a_round_overwrites_its_own_tensors() -> None:
+    """Filled once for all rounds, they would be copied in each."""
+    buffers = lx.jit(_padded).lower(ROWS).compile().as_text("buffers")
+    assert "scf.for" in buffers
+    assert "memref.copy" not in buffers
 
 
 ROUND = """
