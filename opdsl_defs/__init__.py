@@ -20,7 +20,6 @@ if __name__ != "linalg_ext.opdsl_defs":
 if TYPE_CHECKING:
     from .activation import *
     from .attention import *
-    from .average_pooling import *
     from .comparison import *
     from .conjugation import *
     from .contraction import *
@@ -40,9 +39,7 @@ if TYPE_CHECKING:
     from .masking import *
     from .normalization import *
     from .patches import *
-    from .pooling_1d import *
-    from .pooling_2d import *
-    from .pooling_3d import *
+    from .pooling import *
     from .product import *
     from .quantization import *
     from .quantized_convolution import *
