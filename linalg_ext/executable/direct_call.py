@@ -1,8 +1,8 @@
-"""The short ways into native code: for arrays that need no copy, and for numbers.
+"""The short ways into native code: for arrays of the right types and sizes, and for numbers.
 
-A short way makes every check of the long way, but only as a question. A call that needs more (a
-copy, a conversion, a look at interleaved views, an error with its reasons) gets NotImplemented, and
-goes the long way.
+A short way makes every check of the long way, but only as a question. A call that needs more (the
+copy of a large array, a conversion, a look at interleaved views, an error with its reasons) gets
+NotImplemented, and goes the long way.
 
 If sizes are open, a call writes sizes and strides into its frame when they differ from those of the
 last call. Memory that native code returns becomes an array, or is copied into one.
@@ -45,6 +45,7 @@ from linalg_ext.runtime.calling_convention import (
 )
 from linalg_ext.runtime.dtypes import to_machine
 from linalg_ext.runtime.interrupts import interrupts
+from linalg_ext.runtime.pool import SMALLEST
 from linalg_ext.runtime.threads import current
 
 READABLE = 0x1 | 0x100
@@ -115,6 +116,20 @@ class ShortCall(ABC):
             ExecutionError: the code reported a failure.
         """
 
+    def _readable(self, arrays: Sequence[Any], out: Any) -> Sequence[Any] | None:
+        """Return arrays as native code reads them: as they are, or small ones copied.
+
+        None where the call writes to memory of the caller, which may be that of a copied array, and
+        for large arrays: the long way borrows memory for their copies.
+        """
+        if all(map(_is_readable, arrays)):
+            return arrays
+        if out is not None or self._written:
+            return None
+        if any(array.nbytes >= SMALLEST for array in arrays if not _is_readable(array)):
+            return None
+        return [array if _is_readable(array) else array.copy() for array in arrays]
+
     def _run(
         self,
         frame: Frame,
@@ -177,9 +192,10 @@ class DirectCall(ShortCall):
         if self._scalars:
             arrays = [values[index] for index in self._array_indices]
             numbers = [(scalar, scalar.prepare(values[index])) for index, scalar in self._scalars]
-        for array in arrays:
-            if array.flags.num & READABLE != READABLE:
-                return NotImplemented
+        read = self._readable(arrays, out)
+        if read is None:
+            return NotImplemented
+        arrays = read
         for index, element in self._elements:
             if to_machine(arrays[index], element) is not arrays[index]:
                 return NotImplemented
@@ -207,6 +223,10 @@ class DirectCall(ShortCall):
         if not results:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
+
+
+def _is_readable(array: Any) -> bool:
+    return bool(array.flags.num & READABLE == READABLE)
 
 
 def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
@@ -306,16 +326,15 @@ class OpenCall(ShortCall):
         if self._scalars:
             arrays = [values[index] for index in self._array_indices]
             numbers = [(scalar, scalar.prepare(values[index])) for index, scalar in self._scalars]
-        shapes, addresses = [], []
         for array, dtypes in zip(arrays, self._dtypes):  # noqa: B905  # 0.1 us for strict=
-            if (
-                type(array) is not ndarray
-                or array.dtype not in dtypes
-                or array.flags.num & READABLE != READABLE
-            ):
+            if type(array) is not ndarray or array.dtype not in dtypes:
                 return NotImplemented
-            shapes.append(array.shape)
-            addresses.append(address_of(array))
+        read = self._readable(arrays, out)
+        if read is None:
+            return NotImplemented
+        arrays = read
+        shapes = [array.shape for array in arrays]
+        addresses = list(map(address_of, arrays))
         if self._written and not may_write(self._written, arrays, addresses):
             return NotImplemented
         if out is not None and shares_memory(out, arrays, addresses):

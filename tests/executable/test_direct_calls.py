@@ -96,6 +96,20 @@ def test_all_ways_agree(add: lx.Kernel, first: str, second: str, with_out: bool)
     )
 
 
+@pytest.mark.parametrize("layout", ["transposed", "every other", "backwards", "misaligned"])
+def test_small_arrays_are_copied_on_the_short_way(add: lx.Kernel, layout: str) -> None:
+    given = INPUTS[layout]()
+    assert add.short is not None
+    np.testing.assert_array_equal(add.short((given, array(1)), None), given + array(1))
+    # Memory of the caller that is written may be that of what was copied.
+    assert add.short((given, array(1)), np.empty((2, 3), np.float32)) is NotImplemented
+    large = np.ones((2, 1 << 19), np.float32).T
+    kernel = lx.jit(np.negative).lower(large).compile()
+    assert kernel.short is not None
+    assert kernel.short((large,), None) is NotImplemented
+    np.testing.assert_array_equal(kernel(large), -large)
+
+
 @pytest.mark.parametrize(
     ("out", "error"),
     [
