@@ -50,7 +50,7 @@ _FEW = 8
 _COPIES = (4, 2)
 """The copies of a round that a short loop may have, the most first."""
 
-_ROUND = 128
+_ROUND = 96
 """The most ops of a round that was copied."""
 
 
