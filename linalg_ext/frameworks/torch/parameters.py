@@ -82,7 +82,7 @@ class Bound:
 
 
 class _Source(NamedTuple):
-    """A tensor that is copied, and the watch over its elements; None where PyTorch's count does."""
+    """A tensor that is copied, and its elements; None where PyTorch's count of writes is believed."""
 
     tensor: Any
     contents: Contents | None
