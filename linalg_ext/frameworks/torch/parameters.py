@@ -82,7 +82,7 @@ class Bound:
 
 
 class _Source(NamedTuple):
-    """A tensor that is copied, and its elements; None where PyTorch's count of writes is believed."""
+    """A tensor that is copied, and its elements, which are None where PyTorch counts the writes."""
 
     tensor: Any
     contents: Contents | None
