@@ -122,13 +122,14 @@ class ShortCall(ABC):
         None where the call writes to memory of the caller, which may be that of a copied array, and
         for large arrays: the long way borrows memory for their copies.
         """
-        if all(map(_is_readable, arrays)):
+        copied = [array for array in arrays if array.flags.num & READABLE != READABLE]
+        if not copied:
             return arrays
-        if out is not None or self._written:
+        if out is not None or self._written or any(array.nbytes >= SMALLEST for array in copied):
             return None
-        if any(array.nbytes >= SMALLEST for array in arrays if not _is_readable(array)):
-            return None
-        return [array if _is_readable(array) else array.copy() for array in arrays]
+        return [
+            array if array.flags.num & READABLE == READABLE else array.copy() for array in arrays
+        ]
 
     def _run(
         self,
@@ -223,10 +224,6 @@ class DirectCall(ShortCall):
         if not results:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
-
-
-def _is_readable(array: Any) -> bool:
-    return bool(array.flags.num & READABLE == READABLE)
 
 
 def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:

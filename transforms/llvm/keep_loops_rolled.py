@@ -32,6 +32,7 @@ unrolled, their sums stay in registers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -61,25 +62,18 @@ def keep_loops_rolled(module: ir.Operation) -> Report:
     Upstream's lowering hands the annotation of a loop on to its branch back.
     """
     report = Report(NAME)
-    annotations: dict[int, ir.Attribute] = {}
     for loop in operations(module, {_LOOP}):
         trips = known_trips(*loop.operands[:3])
-        if (trips is None or trips > _FEW) and _is_on_vectors(loop):
+        ops = ops_of(loop.regions[0].blocks[0])
+        is_on_vectors = any(op.name.startswith("vector.") for op in ops)
+        if is_on_vectors and (trips is None or trips > _FEW):
             report.changed[_LOOP] += 1
-            copies = _copies(loop)
-            if copies not in annotations:
-                annotations[copies] = _annotation(copies)
-            loop.attributes["loop_annotation"] = annotations[copies]
+            loop.attributes["loop_annotation"] = _annotation(_copies(loop, ops))
     return report
 
 
-def _is_on_vectors(loop: Any) -> bool:
-    return any(op.name.startswith("vector.") for op in ops_of(loop.regions[0].blocks[0]))
-
-
-def _copies(loop: Any) -> int:
+def _copies(loop: Any, ops: Sequence[Any]) -> int:
     """Return the copies of a round: one, unless the loop is innermost and carries values."""
-    ops = list(ops_of(loop.regions[0].blocks[0]))
     if not loop.results or any(len(op.regions) for op in ops):
         return 1
     return next((copies for copies in _COPIES if copies * len(ops) <= _ROUND), 1)

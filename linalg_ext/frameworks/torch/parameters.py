@@ -81,13 +81,6 @@ class Bound:
             )
 
 
-class _Source(NamedTuple):
-    """A tensor that is copied, and its elements, which are None where PyTorch counts the writes."""
-
-    tensor: Any
-    contents: Contents | None
-
-
 class _Version(NamedTuple):
     """A copy, the state of the tensor at that time, and a watch over the tensor's memory."""
 
@@ -112,7 +105,8 @@ class Copy:
         """
         self._copied = copied
         self._is_watched = is_watched
-        self._source = _Source(None, None)
+        self._tensor: Any = None
+        self._contents: Contents | None = None
         self._version: _Version | None = None
         self._lock = Lock()
 
@@ -121,7 +115,8 @@ class Copy:
         # PyTorch counts no writes to tensors of inference mode.
         is_read = self._is_watched or tensor.is_inference()
         with self._lock:
-            self._source = _Source(tensor, Contents(array) if is_read else None)
+            self._tensor = tensor
+            self._contents = Contents(array) if is_read else None
             self._version = None
 
     def forget(self) -> None:
@@ -133,19 +128,17 @@ class Copy:
         with self._lock:
             version = self._version
             if version is None or version.pages is None or version.pages.is_written():
-                version = self._version = self._renewed(version, *self._source)
+                version = self._version = self._renewed(version)
             return version.array
 
-    def _renewed(
-        self, version: _Version | None, tensor: Any, contents: Contents | None
-    ) -> _Version:
+    def _renewed(self, version: _Version | None) -> _Version:
+        tensor, contents = self._tensor, self._contents
         state = tensor._version if contents is None else contents.fingerprint()
         if version is None or version.state != state:
             # A call in another thread may still read the old array, so there is a new one.
             return _Version(state, self._copied(tensor.detach()), None)
         # The tensor is the same for two calls, so it is rarely written.
-        pages = None if contents is None else contents.pages
-        if contents is None or pages is None:
+        if contents is None or (pages := contents.pages) is None:
             return version
         pages.begin()
         # A write may have come between the fingerprint and the watch.

@@ -35,14 +35,14 @@ def test_the_code_has_one_copy_of_the_round() -> None:
 
 @pytest.mark.parametrize(("length", "copies"), [(1, 4), (40, 2), (60, 1)])
 def test_short_sums_get_a_few_copies(length: int, copies: int) -> None:
-    rows = [f"%s{i + 1} = arith.addf %s{i}, %v : vector<8xf32>" for i in range(length)]
+    rows = "\n".join(f"%s{i + 1} = arith.addf %s{i}, %v : vector<8xf32>" for i in range(length))
     text = f"""
     func.func @f(%x: memref<4096xf32>, %zero: vector<8xf32>, %n: index) -> vector<8xf32> {{
       %c0 = arith.constant 0 : index
       %c8 = arith.constant 8 : index
       %sum = scf.for %i = %c0 to %n step %c8 iter_args(%s0 = %zero) -> vector<8xf32> {{
         %v = vector.load %x[%i] : memref<4096xf32>, vector<8xf32>
-        {chr(10).join(rows)}
+        {rows}
         scf.yield %s{length} : vector<8xf32>
       }}
       return %sum : vector<8xf32>
