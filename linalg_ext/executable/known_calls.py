@@ -21,6 +21,7 @@ from linalg_ext.executable.direct_call import Callee, DirectCall
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.calling_convention import STATUS
 from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
+from linalg_ext.runtime.interrupts import interrupts
 from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.machine_code import address_of_function
 from linalg_ext.runtime.pool import SMALLEST
@@ -104,8 +105,6 @@ def record_of(
 ) -> Record | None:
     """Return the record by which native code runs a callee; None if calls go through Python.
 
-    Calls that are always long go through Python, where interrupts are watched each time.
-
     Args:
         callee, world, built, settings, as_number, names: as of `Record`.
         entries: of the arguments of a call; None if native code cannot take an argument.
@@ -116,8 +115,6 @@ def record_of(
     """
     shared = callee.shared and callee.shared.for_threads(threads.current())
     code = shared or callee.own
-    if code.polls and not callee.open_ended:
-        return None
     template = callee.layout.template(spare)
     if shared:
         words = list(template.words)
@@ -141,8 +138,9 @@ def record_of(
         makes=makes,
         takes=takes,
         report=code.report,
+        begin=interrupts.watch if code.polls else None,
         settings=(*settings, *(threads.settings() if callee.shared else ())),
-        always_free=callee.open_ended or bool(shared),
+        always_free=code.polls or callee.open_ended or bool(shared),
         as_number=as_number or any(numbers),
         names=names,
         keep=(callee, code),

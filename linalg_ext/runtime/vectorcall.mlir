@@ -19,6 +19,7 @@
 //    19 arguments, out of their containers    20 for each entry its slot
 //    21 containers: those of arguments, then those of out=    22, 23 how many of each
 //    24 what is made of the results, inner containers first    25 how many of these
+//    26 what is called before native code, or 0: not again at once, see 10 of the world
 // of an entry, one for each argument and then one for each result:
 //     0 kind (0 an array, 1 a number, 2 a constant)
 //     1 word in the frame    2, 3 types; or 2 the constant
@@ -38,6 +39,7 @@
 // of the world:
 //     0 numpy.ndarray    1 "out"    2 None    3 "__call__"    4 PyArray_NewFromDescr
 //     5 ticks of a short run    6 PyArray_Return    7 str    8 int    9 float
+//    10 ticks for which a call before native code holds    11 when the last such call was
 
 llvm.func @Py_IncRef(!llvm.ptr)
 llvm.func @Py_DecRef(!llvm.ptr)
@@ -1047,9 +1049,35 @@ func.func private @carry_out(%record: !llvm.ptr, %has_out: i1, %places: !llvm.pt
   %152 = arith.constant 152 : i64
   %160 = arith.constant 160 : i64
   %200 = arith.constant 200 : i64
+  %208 = arith.constant 208 : i64
   %most = arith.constant 256 : i64
   %null = llvm.mlir.zero : !llvm.ptr
+  %80 = arith.constant 80 : i64
+  %11 = arith.constant 11 : i64
   %world = func.call @place(%record, %0) : (!llvm.ptr, i64) -> !llvm.ptr
+  %begin = func.call @place(%record, %208) : (!llvm.ptr, i64) -> !llvm.ptr
+  %begin_number = llvm.ptrtoint %begin : !llvm.ptr to i64
+  %has_begin = arith.cmpi ne, %begin_number, %0 : i64
+  cf.cond_br %has_begin, ^look, ^lay_out
+^look:
+  %holds_for = func.call @word(%world, %80) : (!llvm.ptr, i64) -> i64
+  %last = func.call @word(%world, %88) : (!llvm.ptr, i64) -> i64
+  %now = func.call @now() : () -> i64
+  %since = arith.subi %now, %last : i64
+  %holds = arith.cmpi ult, %since, %holds_for : i64
+  cf.cond_br %holds, ^lay_out, ^begin
+^begin:
+  %begun = llvm.call @PyObject_CallNoArgs(%begin) : (!llvm.ptr) -> !llvm.ptr
+  %begun_number = llvm.ptrtoint %begun : !llvm.ptr to i64
+  %is_begun = arith.cmpi ne, %begun_number, %0 : i64
+  cf.cond_br %is_begun, ^begun, ^not_begun
+^not_begun:
+  return %null : !llvm.ptr
+^begun:
+  llvm.call @Py_DecRef(%begun) : (!llvm.ptr) -> ()
+  func.call @store(%now, %world, %11) : (i64, !llvm.ptr, i64) -> ()
+  cf.br ^lay_out
+^lay_out:
   %words = func.call @word(%record, %40) : (!llvm.ptr, i64) -> i64
   %result_count = func.call @word(%record, %24) : (!llvm.ptr, i64) -> i64
   %count = func.call @word(%record, %152) : (!llvm.ptr, i64) -> i64

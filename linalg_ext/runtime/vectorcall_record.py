@@ -139,7 +139,7 @@ class Record(ctypes.Structure):
         is_too_large: True where native code has no room for such a call.
     """
 
-    _fields_ = (("words", ctypes.c_int64 * 26),)
+    _fields_ = (("words", ctypes.c_int64 * 27),)
 
     def __init__(
         self,
@@ -152,6 +152,7 @@ class Record(ctypes.Structure):
         makes: bool,
         takes: bool,
         report: Callable[[int], object],
+        begin: Callable[[], object] | None = None,
         built: Expected | None = None,
         settings: Sequence[Setting] = (),
         always_free: bool = False,
@@ -169,6 +170,7 @@ class Record(ctypes.Structure):
             results: the arrays that are written.
             makes, takes: True where a call without `out=`, and one with it, fits.
             report: called with a status that is not 0; raises.
+            begin: called before the code is run, unless it was a moment ago, if anything is.
             built: the container of the results, in `out=` too; by default a tuple of several.
             settings: variables, and their required values in the caller's context.
             always_free: True where the GIL is never held while the code runs.
@@ -177,7 +179,7 @@ class Record(ctypes.Structure):
             keep: objects that must live as long as the code may run.
         """
         super().__init__()
-        self._kept: list[object] = [report, *keep]
+        self._kept: list[object] = [report, begin, *keep]
         read = _Reading(len(arguments))
         for slot, argument in enumerate(arguments):
             read.add(slot, argument)
@@ -229,6 +231,7 @@ class Record(ctypes.Structure):
             len(read.nodes) - nodes,
             self._table([word for node in making for word in node]),
             len(making),
+            0 if begin is None else id(begin),
         ]
 
     def _node(self, slot: int, container: Container) -> list[int]:

@@ -221,6 +221,20 @@ for _ in range(3):
     is_interrupted(lambda: f(0.5, FOREVER), times=1)
 """
 
+NATIVE_CELLS = """
+from linalg_ext.runtime.vectorcall import caller
+
+caller.make()
+f = lx.jit(lambda x, n: lx.loop(n, body, x))
+for _ in range(3):
+    for _ in range(10):
+        f(number, np.int64(1))
+    assert f._native_records
+    time.sleep(0.001)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as before each cell of a notebook
+    is_interrupted(lambda: f(number, np.int64(FOREVER)), times=1)
+"""
+
 OTHER_THREAD = """
 f = lx.compile(SINES)
 raised = []
