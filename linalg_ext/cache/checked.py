@@ -23,6 +23,8 @@ _PASSED = _FOLDER | int(getattr(os, "O_PATH", getattr(os, "O_SEARCH", 0)))
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+_APPENDED = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+
 _OF_LINKS = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
 """Error numbers of opening a symbolic link with a flag that forbids to follow it."""
 
@@ -96,6 +98,25 @@ class Folder:
         descriptor = os.open(name, _MADE, 0o600, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+
+    def extend(self, name: str, count: int) -> int | None:
+        """Append bytes of 0 to a file in it; returns its new length, None if it is absent."""
+        try:
+            descriptor = os.open(name, _APPENDED, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(descriptor, "ab") as file:
+            file.write(bytes(count))
+            file.flush()
+            return os.fstat(descriptor).st_size
+
+    def resize(self, name: str, length: int) -> None:
+        """Cut or fill up a file in it with bytes of 0, made for this user alone where absent."""
+        descriptor = os.open(name, _APPENDED | os.O_CREAT, 0o600, dir_fd=self.descriptor)
+        try:
+            os.ftruncate(descriptor, length)
+        finally:
+            os.close(descriptor)
 
 
 def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False) -> Folder:

@@ -3,6 +3,7 @@
     <folder>/v1/ab/abcdef.../record.jsonl     a line with its kind, and a line of data: the
                                               record, and the checksum of every other file
                              code.o ...       each beginning with a line with its kind
+    <folder>/v1/total                         as many bytes as the entries have blocks of 4 KiB
 
 An entry comes into being whole, by the renaming of a folder, and leaves whole; it is never changed.
 Any number of processes may use one store at once. Unreadable entries are ignored, and so are those
@@ -139,11 +140,10 @@ _OLD = 3600.0
 _ROOM = 0.9
 """Part of the limit that stays in use after entries were removed from a full store."""
 
-_UNSEEN = 1 / 64
-"""Part of the limit that a process may write before it measures the store, which takes long.
+_TOTAL = "total"
+"""The file whose length is that of all entries, in blocks: to measure each of them takes long."""
 
-Many processes that write little each are covered by chance: a key in 16 triggers the measurement.
-"""
+_BLOCK = 1 << 12
 
 
 class Entry(NamedTuple):
@@ -184,7 +184,6 @@ class Store:
         self.root = folder
         self.folder = folder / _FOLDER
         self.limit = limit
-        self._unseen = 0
 
     def get(self, key: str) -> Entry | None:
         """Return the entry; None if it is absent or damaged."""
@@ -209,14 +208,17 @@ class Store:
 
     def put(self, entry: Entry, *, name: str) -> None:
         """Keep an entry, by a name for listings. An entry that is there under its key stays."""
-        with opened(self.root) as root, root.folder(_shelf(entry.key), make=True) as shelf:
+        with (
+            opened(self.root) as root,
+            root.folder(_FOLDER, make=True) as top,
+            top.folder(entry.key[:2], make=True) as shelf,
+        ):
             size = _write(shelf, entry, name)
-        if not size:
-            return  # another process was quicker
-        self._unseen += size
-        if self._unseen > self.limit * _UNSEEN or entry.key.startswith("0"):
-            self._unseen = 0
-            self._make_room()
+            if not size:
+                return  # another process was quicker
+            total = top.extend(_TOTAL, _blocks(size))
+            if total is None or total * _BLOCK > self.limit:
+                self._make_room(top)
 
     def remove(self, key: str) -> None:
         """Remove an entry, if it is there."""
@@ -243,23 +245,25 @@ class Store:
             summaries.append(Summary(key, name, size, used))
         return sorted(summaries, key=lambda summary: -summary.used)
 
-    def _make_room(self) -> None:
+    def _make_room(self, top: Folder) -> None:
         """Remove the least recently used entries, down to a part of the limit."""
         import fcntl
 
-        with opened(self.root) as root, root.folder(_FOLDER) as top:
-            try:
-                fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return  # another process removes entries
-            entries = sorted((entry[1:] for entry in self._measured()), key=lambda entry: -entry[2])
-            size = sum(size for _, size, _ in entries)
-            if size > self.limit:
-                while entries and size > self.limit * _ROOM:
-                    key, own, _ = entries.pop()
-                    self.remove(key)
-                    size -= own
-            self._sweep()
+        try:
+            fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return  # another process removes entries
+        before = top.extend(_TOTAL, 0) or 0
+        entries = sorted((entry[1:] for entry in self._measured()), key=lambda entry: -entry[2])
+        size = sum(size for _, size, _ in entries)
+        if size > self.limit:
+            while entries and size > self.limit * _ROOM:
+                key, own, _ = entries.pop()
+                self.remove(key)
+                size -= own
+        # Others may have written entries meanwhile.
+        top.resize(_TOTAL, _blocks(size) + (top.extend(_TOTAL, 0) or 0) - before)
+        self._sweep()
 
     def _shelves(self) -> Iterator[Folder]:
         """Yield each folder of entries, open until the next is asked for."""
@@ -329,6 +333,10 @@ class Memory:
     def remove(self, key: str) -> None:
         """Remove an entry, if it is there."""
         self._entries.pop(key, None)
+
+
+def _blocks(size: int) -> int:
+    return -(-size // _BLOCK)
 
 
 def _shelf(key: str) -> str:

@@ -121,6 +121,27 @@ def test_an_entry_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
     assert store.get(KEY) is None
 
 
+def test_a_store_is_measured_once_until_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+    measure = Store._measured
+    monkeypatch.setattr(Store, "_measured", lambda self: (measured.append(1), measure(self))[1])
+    first, second = Store(tmp_path, 200_000), Store(tmp_path, 200_000)
+    for number in range(20):
+        (first, second)[number % 2].put(_entry(digest(number), 6000), name="k")
+    assert len(measured) == 1
+    for number in range(20, 60):
+        second.put(_entry(digest(number), 6000), name="k")
+    assert 2 <= len(measured) <= 40
+    assert sum(summary.size for summary in first.entries()) <= first.limit
+    (tmp_path / "v1" / "total").unlink()  # as in a store that an earlier version wrote
+    measured.clear()
+    first.put(_entry(digest("more")), name="k")
+    first.put(_entry(digest("still more")), name="k")
+    assert len(measured) == 1
+
+
 def test_clear_removes_all(store: Store) -> None:
     for number in range(3):
         store.put(_entry(digest(number)), name="k")
