@@ -7,7 +7,7 @@ is a `CrashError` here that names the signal and the request.
 A text that was found harmless is remembered by its hash and not sent again.
 
 The child is `python -m linalg_ext.runtime.parser_process FD`, where FD is a socket. It answers one
-request at a time, each in a context of its own, until the socket closes.
+request at a time, until the socket closes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import importlib
+import re
 import resource
 import socket
 import sys
@@ -27,7 +28,7 @@ from typing import Any
 from linalg_ext.bindings import ir, passmanager, provider
 from linalg_ext.errors import CrashError
 from linalg_ext.ir.bytecode import to_bytecode
-from linalg_ext.ir.context import dialect_modules, new_context
+from linalg_ext.ir.context import borrowed_context, dialect_modules, new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.runtime import helper_process
 from linalg_ext.runtime.helper_process import Child, Helper, imports
@@ -192,6 +193,10 @@ atexit.register(stop)
 
 Answer = tuple[dict[str, Any], bytes]
 
+_LARGE_BYTES = 1 << 20
+_HAS_RESOURCES = re.compile(rb"resource|\AML\xefR")
+"""A text that names resources, or bytecode, which may: a context knows them by their names."""
+
 _STACK = 2 << 20
 """Less than any thread of the parent has: a text that nests too deeply for the parent crashes
 here.
@@ -200,7 +205,15 @@ here.
 
 def parse(request: dict[str, Any], payload: bytes) -> Answer:
     """Parse and verify a text or bytecode."""
-    context = new_context(allow_unregistered=request["unregistered"])
+    with borrowed_context() as loan:
+        context = loan.context
+        context.allow_unregistered_dialects = request["unregistered"]
+        # Types, and constants, live as long as the context.
+        loan.keep = len(payload) < _LARGE_BYTES and not _HAS_RESOURCES.search(payload)
+        return _checked(payload, context)
+
+
+def _checked(payload: bytes, context: ir.Context) -> Answer:
     with collected(context) as emitted:
         try:
             module = ir.Module.parse(payload, context)
