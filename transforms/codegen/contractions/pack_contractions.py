@@ -110,17 +110,17 @@ def pack_contractions(module: ir.Operation) -> Report:
 
 
 def _may_contract(op: Any) -> bool:
-    """Return whether an op has buffers alone, scalars aside, and three of them as a product has.
+    """Return whether an op has buffers alone, scalars aside, and sums as a product does.
 
-    A sum may have more: those from which its factors are computed.
+    It has three of them, or more: those from which its factors are computed.
     """
     if not op.name.startswith("linalg.") or len(op.results):
         return False
     shaped = [value for value in op.operands if isinstance(value.type, ir.ShapedType)]
     if not all(isinstance(value.type, ir.MemRefType) for value in shaped):
         return False
-    if len(shaped) > 3 and "iterator_types" in op.attributes:
-        return "reduction" in str(op.attributes["iterator_types"])
+    if "iterator_types" in op.attributes:
+        return len(shaped) >= 3 and "reduction" in str(op.attributes["iterator_types"])
     return len(shaped) == 3
 
 
