@@ -155,6 +155,7 @@ from linalg_ext.transforms.memory.shorten_lifetimes import shorten_lifetimes as 
 from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
+from linalg_ext.transforms.codegen.contractions.split_complex_products import split_complex_products as split_complex_products
 from linalg_ext.transforms.codegen.vectorization.split_index_sets import split_index_sets as split_index_sets
 from linalg_ext.transforms.codegen.vectorization.split_long_sums import split_long_sums as split_long_sums
 from linalg_ext.transforms.schedules.reductions import split_reduction as split_reduction

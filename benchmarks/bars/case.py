@@ -52,7 +52,7 @@ class Case:
         return {"iree": lambda *arrays: _module(traced, arrays), **self.functions}
 
     def operands(self) -> list[Array]:
-        """Random operands: floats around zero, integers of all their range; always the same."""
+        """Random operands: numbers around zero, integers of all their range; always the same."""
         random = np.random.default_rng(0)
         dtypes = (self.dtype,) * len(self.shapes) if isinstance(self.dtype, str) else self.dtype
         return [
@@ -92,4 +92,7 @@ def _random(random: np.random.Generator, shape: Sequence[int], name: str) -> Arr
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return random.integers(limits.min, limits.max, tuple(shape), dtype, endpoint=True)
+    if dtype.kind == "c":
+        shape = (*shape, 2)
+        return (random.random(shape) - 0.5).astype(f"f{dtype.itemsize // 2}").view(dtype)[..., 0]
     return (random.random(tuple(shape)) - 0.5).astype(dtype)

@@ -69,10 +69,23 @@ class Buffer:
         return self.kind == "allocation"
 
 
+_CAST = "builtin.unrealized_conversion_cast"
+
+
+def is_view(op: Any) -> bool:
+    """Return whether the result of an op is a view of its first operand.
+
+    A cast between memrefs reads the same memory as other elements.
+    """
+    if op.name == _CAST:
+        return is_memory(op.operands[0]) and is_memory(op.results[0])
+    return op.name in VIEW_OPS
+
+
 def buffer_of(value: ir.Value) -> Buffer:
     """Return the buffer that a memref is, or is a view of."""
     op = producer(value)
-    while op is not None and op.name in VIEW_OPS:
+    while op is not None and is_view(op):
         value = op.operands[0]
         op = producer(value)
     if op is None:
@@ -96,10 +109,24 @@ def _is_given(value: ir.Value) -> bool:
 def is_one_to_one(view: ir.Value) -> bool:
     """Return whether different indices of a memref are known to be different elements."""
     op = producer(view)
-    while op is not None and op.name in VIEW_OPS:
-        if op.name == "memref.reinterpret_cast":
+    while op is not None and is_view(op):
+        if op.name == "memref.reinterpret_cast" and not _lies_apart(op.results[0].type):
             return False
         op = producer(op.operands[0])
+    return True
+
+
+def _lies_apart(type_: Any) -> bool:
+    """Return whether the sizes and strides of a memref's type keep its elements apart."""
+    strides, _ = type_.get_strides_and_offset()
+    if not type_.has_static_shape or any(map(type_.is_dynamic_stride_or_offset, strides)):
+        return False
+    reach = 0
+    for stride, size in sorted(zip(strides, type_.shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return False
+            reach += stride * (size - 1)
     return True
 
 
@@ -224,7 +251,7 @@ def may_write(op: ir.Operation, operand: int) -> bool:
 
     The ops in its regions are not looked at.
     """
-    if op.name in _READS:
+    if op.name in _READS or is_view(op):
         return False
     if op.name == "memref.copy":
         return operand != 0
@@ -270,7 +297,7 @@ def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None
             ops.append(op)
             if op.name == "memref.dealloc" and value == buffer:
                 continue
-            if handed_over and (is_address or op.name == "builtin.unrealized_conversion_cast"):
+            if handed_over and (is_address or (op.name == _CAST and not is_view(op))):
                 continue
             if _loses(op, value, is_address=is_address):
                 return None
@@ -290,7 +317,7 @@ def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
         return bool(op.name.startswith(("llvm.", "func.")))
     is_stored = op.name == "memref.store" and op.operands[0] == value
     is_carried = len(op.regions) and not op.name.startswith(("linalg.", "memref."))
-    return is_stored or bool(is_carried) or not op.name.startswith(_KNOWN)
+    return is_stored or bool(is_carried) or not (op.name.startswith(_KNOWN) or is_view(op))
 
 
 MOST_BYTES = 1 << 62

@@ -173,7 +173,14 @@ ZEROS = ("0.000000e+00", "0")
 
 
 def _number(value: Any) -> str | None:
-    """Return a scalar constant as MLIR writes it, without its type; None for any other value."""
+    """Return a scalar constant as MLIR writes it, without its type; None for any other value.
+
+    Of a complex number it is the part, where both are the same.
+    """
+    if comes_of(value, "complex.constant"):
+        parts = str(producer(value).attributes["value"]).strip("[]").split(", ")
+        number, other = (part.partition(":")[0].strip() for part in parts)
+        return number if number == other else None
     if not comes_of(value, "arith.constant"):
         return None
     return str(producer(value).attributes["value"]).partition(":")[0].strip()

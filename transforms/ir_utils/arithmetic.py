@@ -276,6 +276,22 @@ def strides_of(type_: Any) -> list[int] | None:
     return list(strides)
 
 
+def layout_of(value: Any) -> tuple[list[Any], Any]:
+    """Return the strides of a buffer and its offset: numbers, or indices where they are dynamic."""
+    type_ = value.type
+    strides, offset = type_.get_strides_and_offset()
+    if not any(map(type_.is_dynamic_stride_or_offset, (*strides, offset))):
+        return list(strides), offset
+    metadata = memref.ExtractStridedMetadataOp(value)
+    of_run = list(metadata.results)[2 + type_.rank :]
+    known = [
+        run if type_.is_dynamic_stride_or_offset(stride) else stride
+        for stride, run in zip(strides, of_run, strict=True)
+    ]
+    is_open = type_.is_dynamic_stride_or_offset(offset)
+    return known, metadata.results[1] if is_open else offset
+
+
 def part_along(buffer: Any, axis: int, first: Any, length: Any) -> Any:
     """Return the part of a buffer along an axis, as a view at the insertion point.
 

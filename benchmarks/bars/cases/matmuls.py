@@ -23,6 +23,8 @@ def cases() -> Iterator[Case]:
     yield _matmul(2048, 2048, 64)
     yield _matmul(16, 4096, 4096)
     yield _matmul(1024, 1024, 1024, "f8")
+    yield _matmul(512, 512, 512, "c8")
+    yield _matmul(1000, 1, 1000, "c8")
     yield _batched(32, 256)
     yield _batched(1000, 16)
 
@@ -34,7 +36,7 @@ def _matmul(m: int, n: int, k: int, dtype: str = "f4") -> Case:
         lx.ops.matmul,
         same(lambda a, b: a @ b),
         dtype,
-        2 * m * n * k,
+        (8 if dtype == "c8" else 2) * m * n * k,
         _INTO,
     )
 

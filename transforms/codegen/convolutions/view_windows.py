@@ -44,7 +44,7 @@ from linalg_ext.structured.constants import index
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.structured.mixed import mixed_operands, type_shape
 from linalg_ext.symbolic.affine import AffineDim, AffineMap, linear_terms
-from linalg_ext.transforms.ir_utils.arithmetic import size_of, strides_of, times
+from linalg_ext.transforms.ir_utils.arithmetic import layout_of, size_of, strides_of, times
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-view-windows"
@@ -144,7 +144,7 @@ def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, 
 
 def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[str, Any]) -> Any:
     """Return the operand with an axis for each loop, in the order of the loops."""
-    strides, offset = _layout(value)
+    strides, offset = layout_of(value)
     start = _sum([offset, *(times(strides[axis], by) for axis, by in first.items())])
     steps = [
         _sum([times(strides[axis], by) for axis, by in axes.items()]) for axes in reached.values()
@@ -155,21 +155,6 @@ def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[
     type_ = ir.MemRefType.get(type_shape(lengths), value.type.element_type, layout)
     geometry = mixed_operands([start], lengths, steps)
     return memref.ReinterpretCastOp(type_, value, *geometry).result
-
-
-def _layout(value: Any) -> tuple[list[Any], Any]:
-    type_ = value.type
-    strides, offset = type_.get_strides_and_offset()
-    if not any(map(type_.is_dynamic_stride_or_offset, (*strides, offset))):
-        return list(strides), offset
-    metadata = memref.ExtractStridedMetadataOp(value)
-    of_run = list(metadata.results)[2 + type_.rank :]
-    known = [
-        run if type_.is_dynamic_stride_or_offset(stride) else stride
-        for stride, run in zip(strides, of_run, strict=True)
-    ]
-    is_open = type_.is_dynamic_stride_or_offset(offset)
-    return known, metadata.results[1] if is_open else offset
 
 
 def _sum(terms: Sequence[Any]) -> Any:
