@@ -111,9 +111,10 @@ def _works(
 
 
 def _check(result: Array, expected: Array, case: Case) -> None:
+    wide = np.complex128 if np.iscomplexobj(expected) else np.float64
     np.testing.assert_allclose(
-        case.compared(np.asarray(result, np.float64)),
-        case.compared(np.asarray(expected, np.float64)),
+        case.compared(np.asarray(result, wide)),
+        case.compared(np.asarray(expected, wide)),
         rtol=case.tolerance,
         atol=case.tolerance,
     )

@@ -38,14 +38,14 @@ after:
       %r = complex.re %v : complex<f32>
       linalg.yield %re, %im, %minus, %r : f32, f32, f32, f32
     }
-    %c_parts = builtin.unrealized_conversion_cast %c : memref<64xcomplex<f32>> to memref<64xf32>
-    %c_pairs = memref.reinterpret_cast %c_parts to offset: [0], sizes: [64, 2], strides: [2, 1]
-        : memref<64xf32> to memref<64x2xf32, strided<[2, 1]>>
     %a_parts = builtin.unrealized_conversion_cast %a
         : memref<64x50xcomplex<f32>> to memref<64x50xf32>
     %a_pairs = memref.reinterpret_cast %a_parts
         to offset: [0], sizes: [64, 50, 2], strides: [100, 2, 1]
         : memref<64x50xf32> to memref<64x50x2xf32, strided<[100, 2, 1]>>
+    %c_parts = builtin.unrealized_conversion_cast %c : memref<64xcomplex<f32>> to memref<64xf32>
+    %c_pairs = memref.reinterpret_cast %c_parts to offset: [0], sizes: [64, 2], strides: [2, 1]
+        : memref<64xf32> to memref<64x2xf32, strided<[2, 1]>>
     linalg.generic {indexing_maps = [affine_map<(m, k, a, c) -> (m, k, a)>,
                                      affine_map<(m, k, a, c) -> (c, k, a)>,
                                      affine_map<(m, k, a, c) -> (m, c)>],
@@ -220,7 +220,11 @@ def _sum_pairs(
     raw: _Operand, other: _Operand, result: _Operand, along: str, loops: Dims, *, has_zeros: bool
 ) -> None:
     """Multiply pairs by matrices of 2 x 2: `along` is summed, and with it the parts of a pair."""
-    free = [dim for dim in other.dims if dim in result.dims and dim not in raw.dims]
+    free = [
+        dim
+        for axis, dim in enumerate(other.dims)
+        if dim in result.dims and dim not in raw.dims and size_of(other.value, axis) != 1
+    ]
     dims: list[str] = [] if free else [_OF_RESULT]
     for dim in other.dims:
         dims.append(dim)
@@ -239,11 +243,11 @@ def _sum_pairs(
         },
         (_PART, _OF_RESULT),
     )
-    pairs = _pairs_of(result.value)
+    raw_pairs, pairs = _pairs_of(raw.value), _pairs_of(result.value)
     if has_zeros:
         _clear(pairs)
     _contract(
-        (_pairs_of(raw.value), (*raw.dims, _PART)),
+        (raw_pairs, (*raw.dims, _PART)),
         (parts, tuple(dims)),
         (pairs, (*result.dims, _OF_RESULT)),
         (*loops, _PART, _OF_RESULT),
@@ -264,10 +268,10 @@ def _sum_apart(
     dims = [_OF_PARTS]
     for dim in result.dims:
         dims += [dim, _PART] if dim == along else [dim]
-    sums = _allocated(result, dims)
+    raw_pairs, sums = _pairs_of(raw.value), _allocated(result, dims)
     _clear(sums)
     _contract(
-        (_pairs_of(raw.value), (*raw.dims, _PART)),
+        (raw_pairs, (*raw.dims, _PART)),
         (parts, (_OF_PARTS, *other.dims)),
         (sums, tuple(dims)),
         (*loops, _PART, _OF_PARTS),
