@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from kernels import run
 from linalg_ext import errors
 from linalg_ext.module import Module
@@ -57,3 +58,46 @@ def test_unranked_memrefs_are_refused() -> None:
     )
     with pytest.raises(errors.LoweringError, match=r"(?s)unranked.*:3:11.*memref\.cast"):
         file.lower_strided_copies(module)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 8, 9])
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+def test_copies_that_interleave_are_one_loop(parts: int, dtype: str) -> None:
+    arrays = [np.arange(60).reshape(5, 12).astype(dtype) + part for part in range(parts)]
+    compiled = lx.jit(lambda *arrays: np.stack(arrays, -1)).lower(*arrays).compile()
+    np.testing.assert_array_equal(compiled(*arrays), np.stack(arrays, -1))
+    # A loop over each axis, or that for each copy.
+    is_one = compiled.kernel.as_text("loops").count("scf.for") == 2
+    assert is_one == (parts <= 8)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "memref.store %one, %b[%c0] : memref<6xf32>",  # which is read afterwards
+        "memref.store %one, %t[%c0, %c1] : memref<6x2xf32>",  # which is overwritten
+    ],
+)
+def test_ops_between_such_copies_keep_their_place(between: str) -> None:
+    text = f"""
+    func.func @f(%a: memref<6xf32>, %b: memref<6xf32>, %t: memref<6x2xf32>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %one = arith.constant 77.0 : f32
+      %x = memref.expand_shape %a [[0, 1]] output_shape [6, 1]
+        : memref<6xf32> into memref<6x1xf32>
+      %y = memref.expand_shape %b [[0, 1]] output_shape [6, 1]
+        : memref<6xf32> into memref<6x1xf32>
+      %u = memref.subview %t[0, 0] [6, 1] [1, 1]
+        : memref<6x2xf32> to memref<6x1xf32, strided<[2, 1]>>
+      %v = memref.subview %t[0, 1] [6, 1] [1, 1]
+        : memref<6x2xf32> to memref<6x1xf32, strided<[2, 1], offset: 1>>
+      memref.copy %x, %u : memref<6x1xf32> to memref<6x1xf32, strided<[2, 1]>>
+      {between}
+      memref.copy %y, %v : memref<6x1xf32> to memref<6x1xf32, strided<[2, 1], offset: 1>>
+      return
+    }}"""
+    a, b, t = np.arange(6, dtype="f4"), np.arange(6, 12, dtype="f4"), np.zeros((6, 2), "f4")
+    run(text, a, b, t)
+    np.testing.assert_array_equal(t, np.stack([a, b], 1))
+    assert (b[0] == 77) == ("%b[" in between)

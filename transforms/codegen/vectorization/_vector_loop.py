@@ -322,8 +322,7 @@ class VectorLoop:
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
         """Return whether elements may be computed and stored twice, and this is worth it."""
-        has_masks = self._vector_bits >= BITS_WITH_MASKS
-        if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
+        if self._has_masks or self.streams or self._most_lanes is not None or lanes == 1:
             return False
         if static is None and any(nest.has_functions for nest in self._loops):
             return False  # a short row needs the mask, and both would be much code
@@ -337,6 +336,10 @@ class VectorLoop:
                     return False  # a round before has put its result there
             before.update(access.key for access in writes)
         return True
+
+    @property
+    def _has_masks(self) -> bool:
+        return self._vector_bits >= BITS_WITH_MASKS
 
     def _round(self, pass_: Pass, carried: list[Any]) -> list[Any]:
         yielded: list[Any] = []
@@ -368,7 +371,7 @@ class VectorLoop:
             old = load_row(access.memref, where, pass_.lanes, pass_.mask)
             pass_.stores[key] = combine(old, value), where
         for (target, _), (value, where) in pass_.stores.items():
-            store_row(value, target, where, pass_.mask, past_caches)
+            store_row(value, target, where, pass_.mask, past_caches, has_masks=self._has_masks)
         return yielded
 
     def _results(

@@ -17,7 +17,7 @@ from linalg_ext.structured.constants import index
 from linalg_ext.structured.loops import counted
 from linalg_ext.transforms.codegen.base.blocked_sums import add_compensated, negative_zero
 from linalg_ext.transforms.codegen.base.transposition import transposed
-from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, on_rows
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
@@ -213,21 +213,56 @@ def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> lis
 
 
 def store_row(
-    value: Any, target: Any, where: Sequence[Any], mask: Any | None, past_caches: int | None
+    value: Any,
+    target: Any,
+    where: Sequence[Any],
+    mask: Any | None,
+    past_caches: int | None,
+    *,
+    has_masks: bool = True,
 ) -> None:
     """Write a vector from a position of a memref on, in all lanes or where the mask is on.
 
-    It goes past the caches where it is aligned to `past_caches` bytes.
+    It goes past the caches where it is aligned to `past_caches` bytes. Without `has_masks` a part of
+    a known length is written in pieces: a store under a mask takes some machines 10 cycles.
     """
     if is_truth(target.type):
         target = _as_bytes(target)
         value = arith.extui(row_type(value.type.shape[0], target.type.element_type), value)
-    if mask is not None:
+    count = None if mask is None or has_masks else _first_of(mask)
+    if count is not None:
+        _store_first(value, target, where, count)
+    elif mask is not None:
         vector.maskedstore(target, where, mask, value)
     elif past_caches is not None:
         vector.store(value, target, where, nontemporal=True, alignment=past_caches)
     else:
         vector.store(value, target, where)
+
+
+def _first_of(mask: Any) -> int | None:
+    """Return how many lanes of a mask are on, the first ones; None if that is not known."""
+    op = producer(mask)
+    if op is None or op.name != "vector.create_mask":
+        return None
+    count = producer(op.operands[0])
+    if count is None or count.name != "arith.subi":
+        return known_index(op.operands[0])
+    end, begin = map(known_index, count.operands)
+    return None if end is None or begin is None else end - begin
+
+
+def _store_first(value: Any, target: Any, where: Sequence[Any], count: int) -> None:
+    """Write the first elements of a vector."""
+    *outer, last = where
+    first = 0
+    for width in (1 << bit for bit in reversed(range(count.bit_length()))):
+        if not count & width:
+            continue
+        lanes = list(range(first, first + width))
+        piece = vector.shuffle(value, value, lanes)
+        vector.store(piece, target, [*outer, arith.addi(last, index(first))])
+        first += width
 
 
 def is_truth(type_: Any) -> bool:

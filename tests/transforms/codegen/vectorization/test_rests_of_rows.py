@@ -42,6 +42,21 @@ def test_rows_that_are_read_alone(element: str, size: Any) -> None:
         np.testing.assert_array_equal(out, np.broadcast_to(a + a, out.shape))
 
 
+@pytest.mark.parametrize("element", [*DTYPES, "i1"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 11])
+def test_short_rows_of_a_known_length_are_stored_in_pieces(element: str, size: int) -> None:
+    """The columns behind a row belong to another part of the matrix."""
+    operands = [("%a", f"memref<{size}x{element}>"), ("%o", f"memref<?x{size}x{element}>")]
+    text = function(operands, generic(["j", "i, j"], PARALLEL, operands, "")).replace("%r", "%in0")
+    run = kernel(text)
+    assert "maskedstore" not in run.as_text("loops")
+    dtype = DTYPES.get(element, np.bool_)
+    a, out = random(dtype, size), np.ones((9, size), dtype)
+    run(a, out[:4])
+    np.testing.assert_array_equal(out[:4], np.broadcast_to(a, (4, size)))
+    assert (out[4:] == 1).all()
+
+
 @pytest.mark.parametrize("element", ["f32", "i8"])
 def test_nothing_is_added_twice(element: str) -> None:
     operands = [("%a", f"memref<?x?x{element}>"), ("%o", f"memref<?x{element}>")]

@@ -38,7 +38,7 @@ def test_any_sizes(size: int, columns: int, swapped: bool) -> None:
         np.testing.assert_array_equal(out, expected)
 
 
-def test_few_rows_are_one_round() -> None:
+def test_few_rows_are_one_round(request: pytest.FixtureRequest) -> None:
     body = """%p = arith.mulf %in0, %in1 : f32
       %q = math.absf %p : f32
       %r = arith.addf %out0, %q : f32"""
@@ -60,7 +60,9 @@ def test_few_rows_are_one_round() -> None:
     run = kernel(text)
     loops = run.as_text("loops")
     assert loops.count("scf.for") == 2
-    assert loops.count("store") == 1
+    # A machine without masks of bits writes three elements as two and one.
+    has_masks = "[512]" in request.node.name
+    assert loops.count("store") == (1 if has_masks else 2)
     rng = np.random.default_rng(1)
     x, y = (rng.integers(-9, 9, (5, 3, 3)).astype(np.float32) for _ in range(2))
     out = guarded(np.ones((5, 3, 3), np.float32))
