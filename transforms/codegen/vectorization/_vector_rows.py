@@ -223,8 +223,8 @@ def store_row(
 ) -> None:
     """Write a vector from a position of a memref on, in all lanes or where the mask is on.
 
-    It goes past the caches where it is aligned to `past_caches` bytes. Without `has_masks` a part of
-    a known length is written in pieces: a store under a mask takes some machines 10 cycles.
+    It goes past the caches where it is aligned to `past_caches` bytes. Without `has_masks` a part
+    of a known length is written in pieces: a store under a mask takes some machines 10 cycles.
     """
     if is_truth(target.type):
         target = _as_bytes(target)
