@@ -153,6 +153,7 @@ from linalg_ext.transforms.llvm.set_target import set_target as set_target
 from linalg_ext.transforms.parallel.share_work import share_work as share_work
 from linalg_ext.transforms.memory.shorten_lifetimes import shorten_lifetimes as shorten_lifetimes
 from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
+from linalg_ext.transforms.legalization.slice_producers import slice_producers as slice_producers
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
 from linalg_ext.transforms.codegen.contractions.split_complex_products import split_complex_products as split_complex_products

@@ -71,8 +71,16 @@ def test_the_way_down_can_be_told_on_one_page() -> None:
 OTHERS_IN_USE = {
     # A group may ask for tiles.
     "linalg-ext-outline-groups": {"linalg-ext-tile-and-fuse"},
-    # One walk builds the lowerings of all ops.
-    "linalg-ext-lower-destination-ops": {"linalg-ext-lower-scan", "linalg-ext-lower-sort"},
+    # One walk builds the lowerings of all ops; a sort asks how much of it is read.
+    "linalg-ext-lower-destination-ops": {
+        "linalg-ext-lower-scan",
+        "linalg-ext-lower-sort",
+        "linalg-ext-slice-producers",
+    },
+    # A slice is a consumer, too.
+    "linalg-ext-fuse-producers": {"linalg-ext-slice-producers"},
+    # Complex products are packed as products of their parts.
+    "linalg-ext-pack-contractions": {"linalg-ext-split-complex-products"},
 }
 """Passes of the way down whose files use others, and these others."""
 

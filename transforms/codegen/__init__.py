@@ -13,7 +13,6 @@ PASSES = (
     "linalg-ext-view-windows",
     "linalg-ext-tile-windows",
     # The passes above have nothing to do in packed nests, and would walk over them.
-    "linalg-ext-split-complex-products",
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
     "linalg-ext-split-long-sums",

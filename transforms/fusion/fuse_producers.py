@@ -65,6 +65,7 @@ from linalg_ext.transforms.ir_utils.walking import (
     replace_op,
     select,
 )
+from linalg_ext.transforms.legalization.slice_producers import slice_producers
 
 from ._boundaries import Body, boundary, has_own_nest
 from ._reshapes import move_reshapes
@@ -76,8 +77,12 @@ _OP = "linalg.generic"
 
 @module_pass(NAME, on={_OP})
 def fuse_producers(module: ir.Operation) -> Report:
-    """Fuse generics on tensors with those that read them, but for the boundaries."""
+    """Fuse generics on tensors with those that read them, but for the boundaries.
+
+    Slices that alone are read of a result are computed alone first.
+    """
     report = Report(NAME)
+    report.merge(slice_producers.apply(module))
     generics = _generics(module)
     report.matched[_OP] += len(generics)
     for op in generics:

@@ -63,6 +63,7 @@ from linalg_ext.transforms.sorting.lower_sort import lower_sort
 
 from .decompose_structured_ops import DECOMPOSED, decompose
 from .lower_scan import lower_scan
+from .slice_producers import slice_producers
 
 
 @lowering_pass("linalg-ext-lower-concatenate", "linalg_ext.concatenate")
@@ -503,6 +504,8 @@ _BUILDS = builds_of(
 def lower_destination_ops(module: ir.Operation) -> Report:
     """Lower softmax, packs, concatenate, reverse, gather, scatter, scan, sort, ..."""
     report = Report("linalg-ext-lower-destination-ops")
+    # A sort of which few elements are read finds these alone.
+    report.merge(slice_producers.apply(module))
     decompose(module, operations(module, DECOMPOSED), report)
     # Upstream's decomposition also erases dead ops: ops from before it may be gone.
     moving = operations(module, _BUILDS)

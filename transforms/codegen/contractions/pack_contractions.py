@@ -75,7 +75,8 @@ from ._contraction_nest import ContractionNest
 from .contraction_plan import Plan, make_plan
 from .packing import with_readable_prologues
 from .plan_selection import PlannedContraction, chosen
-from .products import Factor, Product, cast_between, read_product
+from .products import LEAST_PRODUCTS, Factor, Product, cast_between, read_product
+from .split_complex_products import split_complex_products
 
 NAME = "linalg-ext-pack-contractions"
 
@@ -85,14 +86,12 @@ _MOST_WORDS = 1 << 14
 _BLOCK = 1 << 14
 """Products that are added up in a block of a long depth."""
 
-LEAST_PRODUCTS = 512
-"""A contraction of fewer products than this is done before a nest has begun."""
-
 
 @module_pass(NAME, on=lambda name: name.startswith("linalg."))
 def pack_contractions(module: ir.Operation) -> Report:
-    """Turn contractions of floats on buffers into calls of packed nests."""
+    """Turn contractions on buffers into calls of packed nests; complex ones are split before."""
     report = Report(NAME)
+    report.merge(split_complex_products.apply(module))
     functions = _Functions(module)
     pending = select(module, _may_contract)
     blocks: list[Any] = []

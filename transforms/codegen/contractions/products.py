@@ -31,6 +31,9 @@ from linalg_ext.transforms.ir_utils.walking import producer
 SUMS = ("f32", "f64", "i32", "i64")
 """The types that are summed in."""
 
+LEAST_PRODUCTS = 512
+"""A contraction of fewer products than this is done before a nest has begun."""
+
 Dims = tuple[str, ...]
 """The dimension of each axis of an operand."""
 

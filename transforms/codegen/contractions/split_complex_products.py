@@ -85,15 +85,14 @@ from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.payload import combination_of
-from linalg_ext.transforms.codegen.contractions.pack_contractions import LEAST_PRODUCTS
 from linalg_ext.transforms.ir_utils.arithmetic import layout_of, size_of, strides_of, times
 from linalg_ext.transforms.ir_utils.generics import extents_of, input_count, inside, parallel_loops
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import select
 
-NAME = "linalg-ext-split-complex-products"
+from .products import LEAST_PRODUCTS, Dims
 
-Dims = tuple[str, ...]
+NAME = "linalg-ext-split-complex-products"
 
 _NO_SUM = "the body is not a sum of products"
 
