@@ -22,6 +22,7 @@ keep their order, as in a sort.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, tensor, vector
@@ -286,43 +287,59 @@ _SHORTEST = 192
 """Rows that are shorter are sorted, many at once."""
 
 
-def count_of_first(op: Any, view: Sort) -> int | None:
-    """Return the number of first elements of each row that are used; None where it may be all."""
-    most = 0
+@dataclass(frozen=True)
+class Few:
+    """The elements of each row that are used: the first or the last of them, in order."""
+
+    count: int
+    are_last: bool = False
+
+
+def used_of(op: Any, view: Sort) -> Few | None:
+    """Return the elements of each row that are used; None where it may be all."""
+    size = view.inputs[0].type.shape[view.dimension]
+    begin, end = size, 0
     for use in (use for result in op.results for use in result.uses):
         user = use.owner.operation
         if user.name != "tensor.extract_slice":
             return None
-        offset, size, stride = (
+        offset, length, stride = (
             list(ir.DenseI64ArrayAttr(user.attributes[f"static_{name}"]))[view.dimension]
             for name in ("offsets", "sizes", "strides")
         )
-        if offset != 0 or stride != 1 or size < 0:
+        if min(offset, length) < 0 or stride != 1:
             return None
-        most = max(most, size)
-    return most
+        begin, end = min(begin, offset), max(end, offset + length)
+    if size >= 0 and size - begin < end:
+        return Few(size - begin, are_last=True)
+    return Few(end)
 
 
-def is_worth_selecting(few: int, size: Any) -> bool:
+def is_worth_selecting(few: Few, size: Any) -> bool:
     """Return whether finding that many elements of a row takes less time than sorting it."""
-    if not 1 <= few <= _MOST:
+    if not 1 <= few.count <= _MOST:
         return False
-    return not isinstance(size, int) or size >= max(_SHORTEST, _WORTH * few)
+    return not isinstance(size, int) or size >= max(_SHORTEST, _WORTH * few.count)
 
 
 class RowSelect:
-    """Finds the first `few` elements of rows, the last dimension.
+    """Finds a few elements of rows, the last dimension, and puts them in order.
+
+    The last ones are the first of the row read backwards, in the opposite order: of equal elements
+    those that come last are kept, as a stable sort would have it.
 
     Args:
-        comparator: a block of two elements (a, b) of each tensor that yields whether a comes first.
+        comparator: a block of two elements (a, b) of each tensor that yields whether a comes first;
+            for the last ones, whether it comes last.
         inputs: the tensors.
-        few: at least 1.
+        few: the elements, at least 1.
     """
 
-    def __init__(self, comparator: Any, inputs: Sequence[Any], few: int) -> None:
+    def __init__(self, comparator: Any, inputs: Sequence[Any], used: Few) -> None:
         self._comparator = comparator
         self._inputs = inputs
-        self._few = few
+        self._is_backwards = used.are_last
+        self._few = few = used.count
         self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, 1 << (few - 1).bit_length()))
         self._room = 2 * few + 2 * self._chunk
         *self._outer, self._size = sizes_of(inputs[0])
@@ -354,12 +371,24 @@ class RowSelect:
             buffers, spare = self._first_of(inputs, buffers, spare)
             sizes = [*outer, self._few]
             firsts = [
-                insert_slice(extract_slice(buffer, [0], [self._few]), whole, first, sizes)
+                insert_slice(self._in_order(buffer), whole, first, sizes)
                 for buffer, whole in zip(buffers, wholes, strict=True)
             ]
             return [*firsts, *buffers, *spare]
 
         return nest_over(self._outer, [*results, *scratch], row)[:count]
+
+    def _in_order(self, buffer: Any) -> Any:
+        """Return the few at the front of a buffer as they are in the sorted row."""
+        few = extract_slice(buffer, [0], [self._few])
+        if not self._is_backwards:
+            return few
+
+        def turned(place: Any, carried: list[Any]) -> list[Any]:
+            opposite = sub(index(self._few - 1), place)
+            return [tensor.insert(tensor.extract(few, [opposite]), carried[0], [place])]
+
+        return counted(0, self._few, [empty_like(buffer.type, [self._few])], turned)[0]
 
     def _first_of(
         self, inputs: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]
@@ -413,9 +442,13 @@ class RowSelect:
     ) -> list[Any]:
         """Append the elements of a chunk that come before the limit to the buffers."""
 
+        def place(position: Any, count: int) -> Any:
+            """Return where in a row as many elements from a position on begin."""
+            return sub(sub(self._size, count), position) if self._is_backwards else position
+
         def append(position: Any, carried: list[Any]) -> list[Any]:
             filled, *buffers = carried
-            elements = elements_at(inputs, position)
+            elements = elements_at(inputs, place(position, 1))
             pairs = [element for pair in zip(elements, limits, strict=True) for element in pair]
             (is_before,) = inlined(self._comparator, pairs)
             is_taken = arith.select(is_full, is_before, constant(is_before.type, 1))
@@ -438,7 +471,7 @@ class RowSelect:
                 if not is_key:
                     pairs += [None, None]
                     continue
-                row = read_vector(source, [first], lanes)
+                row = read_vector(source, [place(first, lanes)], lanes)
                 pairs += [row, vector.broadcast(row.type, limit)]
             are_before = on_vectors(self._comparator, pairs, lanes)
             is_any = vector.reduction(is_full.type, vector.CombiningKind.OR, are_before)

@@ -23,8 +23,8 @@ after:
 Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
 sorted one after another: short ones by merges (`_merge_sort.py`), long ones by digits where the
 comparator has keys (`_radix_sort.py`). They are always the last dimension: another one is
-transposed to there and back. Where slices read no more than the first few, these alone are found
-(`RowSelect` in `_merge_sort.py`).
+transposed to there and back. Where slices read no more than the first few, or the last, these alone are
+found (`RowSelect` in `_merge_sort.py`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.structured.loops import either, nest_over
+from linalg_ext.structured.operands import replace_operands
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     compare,
@@ -48,7 +49,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
 from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 from ._lane_sort import LaneSort
-from ._merge_sort import MergeSort, RowSelect, count_of_first, is_worth_selecting
+from ._merge_sort import Few, MergeSort, RowSelect, is_worth_selecting, used_of
 from ._radix_sort import RadixSort, copied, keys_of
 
 NAME = "linalg-ext-lower-sort"
@@ -67,9 +68,9 @@ def lower_sort(op: ir.Operation) -> list[Any]:
     demands.emit()
     if 0 in shape:
         return list(view.inits)
-    count = count_of_first(op, view)
-    if count is not None and is_worth_selecting(count, shape[view.dimension]):
-        return _selected(view, shape, count)
+    used = used_of(op, view)
+    if used is not None and is_worth_selecting(used, shape[view.dimension]):
+        return _selected(op, view, shape, used)
     lanes = LaneSort(view, shape)
     if not lanes.is_worth_it:
         return _in_rows(view, shape)
@@ -92,14 +93,29 @@ def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
     return _moved_back(view, sorted_, view.inits)
 
 
-def _selected(view: Sort, shape: Sequence[Any], count: int) -> list[Any]:
-    """Find the first `count` of each row alone, for slices that read no more."""
+def _selected(op: Any, view: Sort, shape: Sequence[Any], used: Few) -> list[Any]:
+    """Find a few elements of each row alone, for slices that read no more."""
+    block = view.comparator
+    if used.are_last:
+        _count_from(op, view.dimension, shape[view.dimension] - used.count)
+        arguments = list(block.arguments)
+        opposite = {a: arguments[number ^ 1] for number, a in enumerate(arguments)}
+        for inner in block.operations:  # the op is gone in a moment
+            replace_operands(inner.operation, opposite)
     if view.dimension == len(shape) - 1:
-        return RowSelect(view.comparator, view.inputs, count).select()
+        return RowSelect(block, view.inputs, used).select()
     inputs, _ = _with_rows_last(view, shape)
-    firsts = RowSelect(view.comparator, inputs, count).select()
-    sizes = [count if axis == view.dimension else size for axis, size in enumerate(shape)]
-    return _moved_back(view, firsts, (empty_like(value.type, sizes) for value in firsts))
+    few = RowSelect(block, inputs, used).select()
+    sizes = [used.count if axis == view.dimension else size for axis, size in enumerate(shape)]
+    return _moved_back(view, few, (empty_like(value.type, sizes) for value in few))
+
+
+def _count_from(op: Any, dimension: int, first: int) -> None:
+    """Have the slices of an op's results count from an element of each row."""
+    for user in [use.owner.operation for result in op.results for use in result.uses]:
+        offsets = list(ir.DenseI64ArrayAttr(user.attributes["static_offsets"]))
+        offsets[dimension] -= first
+        user.attributes["static_offsets"] = ir.DenseI64ArrayAttr.get(offsets)
 
 
 def _with_rows_last(view: Sort, shape: Sequence[Any]) -> tuple[list[Any], list[Any]]:

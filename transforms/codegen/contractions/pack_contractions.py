@@ -66,7 +66,7 @@ from linalg_ext.transforms.codegen.base.problem import (
     classify,
     dimensions_of,
 )
-from linalg_ext.transforms.ir_utils.generics import output_of
+from linalg_ext.transforms.ir_utils.generics import maps_of, output_of, parallel_loops
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 from linalg_ext.transforms.parallel.share_work import threads_of
@@ -109,18 +109,20 @@ def pack_contractions(module: ir.Operation) -> Report:
 
 
 def _may_contract(op: Any) -> bool:
-    """Return whether an op has buffers alone, scalars aside, and sums as a product does.
+    """Return whether an op has buffers alone, scalars aside, and three of them as a product has.
 
-    It has three of them, or more: those from which its factors are computed.
+    A sum may have more: those from which its factors are computed. An element-wise op is none.
     """
     if not op.name.startswith("linalg.") or len(op.results):
         return False
     shaped = [value for value in op.operands if isinstance(value.type, ir.ShapedType)]
     if not all(isinstance(value.type, ir.MemRefType) for value in shaped):
         return False
-    if "iterator_types" in op.attributes:
-        return len(shaped) >= 3 and "reduction" in str(op.attributes["iterator_types"])
-    return len(shaped) == 3
+    if op.name != "linalg.generic":
+        return len(shaped) == 3
+    if not all(parallel_loops(op)):
+        return len(shaped) >= 3
+    return len(shaped) == 3 and not all(map_.is_permutation for map_ in maps_of(op))
 
 
 def _rewrite(
