@@ -297,7 +297,7 @@ class Few:
 
 def used_of(op: Any, view: Sort) -> Few | None:
     """Return the elements of each row that are used; None where it may be all."""
-    size = view.inputs[0].type.shape[view.dimension]
+    size = ir.ShapedType(view.inputs[0].type).shape[view.dimension]
     begin, end = size, 0
     for use in (use for result in op.results for use in result.uses):
         user = use.owner.operation

@@ -23,8 +23,8 @@ after:
 Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
 sorted one after another: short ones by merges (`_merge_sort.py`), long ones by digits where the
 comparator has keys (`_radix_sort.py`). They are always the last dimension: another one is
-transposed to there and back. Where slices read no more than the first few, or the last, these alone are
-found (`RowSelect` in `_merge_sort.py`).
+transposed to there and back. Where slices read no more than the first few, or the last, these alone
+are found (`RowSelect` in `_merge_sort.py`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def _selected(op: Any, view: Sort, shape: Sequence[Any], used: Few) -> list[Any]
     if used.are_last:
         _count_from(op, view.dimension, shape[view.dimension] - used.count)
         arguments = list(block.arguments)
-        opposite = {a: arguments[number ^ 1] for number, a in enumerate(arguments)}
+        opposite: dict[ir.Value, ir.Value] = {
+            argument: arguments[number ^ 1] for number, argument in enumerate(arguments)
+        }
         for inner in block.operations:  # the op is gone in a moment
             replace_operands(inner.operation, opposite)
     if view.dimension == len(shape) - 1:
