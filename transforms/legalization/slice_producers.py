@@ -66,7 +66,7 @@ def slice_producers(module: ir.Operation) -> Report:
         waiting = [op for op in waiting if op not in [read.op for read in reads]]
         build = _filled if source.name == "linalg.fill" else _computed
         for read in reads:
-            with read.op.location, ir.InsertionPoint(read.op):
+            with source.location, ir.InsertionPoint(read.op):
                 value, slices = build(source, read)
                 read.op.results[0].replace_all_uses_with(_reduced(value, read))
             waiting += [op for op in slices if _slice_of(op) is not None]
@@ -221,6 +221,9 @@ def _computed(op: Any, read: _Slice) -> tuple[Any, list[Any]]:
     with ir.InsertionPoint(block):
         linalg.YieldOp(inlined(body, list(block.arguments)))
     _move_positions(op, block, read)
+    for name in op.attributes:
+        if name not in generic.attributes:  # such as the group that it is in
+            generic.attributes[name] = op.attributes[name]
     return generic.results[0], slices
 
 

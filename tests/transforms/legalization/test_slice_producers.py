@@ -81,7 +81,7 @@ def test_positions_and_signs_and_constants_of_indices() -> None:
       %e = linalg.generic {
           indexing_maps = [affine_map<(i, j) -> (-i + 25, j)>, affine_map<(i, j) -> (i, j)>],
           iterator_types = ["parallel", "parallel"]}
-        ins(%a : tensor<30x20xf32>) outs(%o : tensor<10x20xf32>) {
+        ins(%a : tensor<30x20xf32>) outs(%o : tensor<10x20xf32>) attrs = {of.a.user = 7 : i64} {
       ^bb0(%x: f32, %old: f32):
         %i = linalg.index 0 : index
         %j = linalg.index 1 : index
@@ -96,6 +96,7 @@ def test_positions_and_signs_and_constants_of_indices() -> None:
     }"""
     module = Module.parse(text)
     assert slice_producers(module).changed
+    assert "of.a.user = 7" in module.to_text()
     a = np.random.default_rng(0).random((30, 20), np.float32)
     expected = a[25 - 6, 5:9] + (6 + np.arange(5, 9, dtype=np.float32))
     np.testing.assert_array_equal(lx.compile(module)(a), expected)
