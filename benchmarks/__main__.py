@@ -17,6 +17,7 @@
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
     grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
+    functions       functions of NumPy under jit, by type and size, the slowest beside NumPy first
     accuracy        the distance of sums from exact ones, beside NumPy, PyTorch and JAX
     versus COMMIT   the bars of this commit and of another one, in turn; --models: the models, too
     instructions    the instructions of some kernels' hot loops, and the number executed
@@ -52,10 +53,11 @@ ALL = (
 )
 """The parts that run by default.
 
-The contractions are among the bars, models take long, and accuracy changes with the code alone.
+The contractions are among the bars, models and functions take long, and accuracy changes with the
+code alone.
 """
 
-PARTS = (*ALL, "contractions", "models", "accuracy", "versus")
+PARTS = (*ALL, "contractions", "models", "functions", "accuracy", "versus")
 
 OUTPUT = Path("bench-out")
 
@@ -91,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(part: str, words: list[str], options: argparse.Namespace) -> int:
-    if part in ("bars", "contractions", "models"):
+    if part in ("bars", "contractions", "functions", "models"):
         return _in_a_process(part, words, options)
     quick = options.quick
     module = import_module(f"benchmarks.{part.replace('-', '_')}")
