@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,9 +125,14 @@ def test_an_entry_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
 def test_a_store_is_measured_once_until_it_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured: list[int] = []
+    measured: list[Store] = []
     measure = Store._measured
-    monkeypatch.setattr(Store, "_measured", lambda self: (measured.append(1), measure(self))[1])
+
+    def counted(store: Store) -> Any:
+        measured.append(store)
+        return measure(store)
+
+    monkeypatch.setattr(Store, "_measured", counted)
     first, second = Store(tmp_path, 200_000), Store(tmp_path, 200_000)
     for number in range(20):
         (first, second)[number % 2].put(_entry(digest(number), 6000), name="k")
