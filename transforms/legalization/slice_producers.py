@@ -56,21 +56,27 @@ _PURE = ("arith.", "complex.", "index.", "linalg.index", "linalg.yield", "math."
 def slice_producers(module: ir.Operation) -> Report:
     """Compute slices of results in the place of whole results."""
     report = Report(NAME)
-    waiting = [op for op in operations(module, {OP}) if _slice_of(op) is not None]
+    waiting = {op: None for op in operations(module, {OP}) if _slice_of(op) is not None}
+    refused: set[Any] = set()
     while waiting:
-        source = producer(waiting.pop().operands[0])
-        reads = None if source is None else _reads(source)
+        op, _ = waiting.popitem()
+        source = producer(op.operands[0])
+        reads = None if source is None or source in refused else _reads(source)
         if source is None or reads is None:
+            refused.add(source)
             continue
         report.matched[OP] += len(reads)
-        waiting = [op for op in waiting if op not in [read.op for read in reads]]
+        for read in reads:
+            waiting.pop(read.op, None)
         build = _filled if source.name == "linalg.fill" else _computed
         for read in reads:
             with source.location, ir.InsertionPoint(read.op):
                 value, slices = build(source, read)
                 read.op.results[0].replace_all_uses_with(_reduced(value, read))
-            waiting += [op for op in slices if _slice_of(op) is not None]
+            waiting.update((op, None) for op in slices if _slice_of(op) is not None)
             read.op.erase()
+        # Its operands are read by fewer ops now.
+        refused -= {producer(value) for value in source.operands}
         source.erase()
         report.changed[OP] += len(reads)
     return report

@@ -10,6 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.module import Module
+from linalg_ext.transforms.legalization import slice_producers as file
 from linalg_ext.transforms.legalization.slice_producers import slice_producers
 
 Array = np.ndarray[Any, Any]
@@ -126,3 +127,25 @@ def test_windows_stay_whole() -> None:
     a, k = np.arange(21, dtype=np.float32), np.array([1, 2, 3], np.float32)
     expected = [a[12:15] @ k, a[14:17] @ k]
     np.testing.assert_array_equal(lx.compile(text)(a, k), expected)
+
+
+def test_a_result_of_many_slices_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its uses are looked at: for each slice anew that would be the square of their number."""
+    asked: list[Any] = []
+    reads = file._reads
+
+    def counted(source: Any) -> Any:
+        asked.append(source)
+        return reads(source)
+
+    monkeypatch.setattr(file, "_reads", counted)
+
+    def parts(x: Any) -> list[Any]:
+        y = np.exp(-x)
+        return [y[at : at + 1] * 2 for at in range(100)]
+
+    module = Module.parse(lx.jit(parts).lower(ROW).module.to_text())
+    slice_producers(module)
+    assert len(asked) == 1
+    for found, expected in zip(lx.jit(parts)(ROW), parts(ROW), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
