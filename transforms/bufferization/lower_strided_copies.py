@@ -86,6 +86,7 @@ def _is_interleaved(copy: Any) -> bool:
     strides, to_strides = strides_of(source), strides_of(target)
     return (
         target.rank > 1
+        and target.has_static_shape  # of two open sizes nothing tells that they are one
         and strides is not None
         and to_strides is not None
         and (source.shape[-1], target.shape[-1], strides[-2]) == (1, 1, 1)

@@ -101,3 +101,20 @@ def test_ops_between_such_copies_keep_their_place(between: str) -> None:
     run(text, a, b, t)
     np.testing.assert_array_equal(t, np.stack([a, b], 1))
     assert (b[0] == 77) == ("%b[" in between)
+
+
+def test_copies_of_open_sizes_are_as_long_as_each_is() -> None:
+    text = """
+    func.func @f(%a: memref<?x1xf32>, %b: memref<?x1xf32>, %t: memref<6x2xf32>, %n: index,
+                 %m: index) {
+      %u = memref.subview %t[0, 0] [%n, 1] [1, 1]
+        : memref<6x2xf32> to memref<?x1xf32, strided<[2, 1]>>
+      %v = memref.subview %t[0, 1] [%m, 1] [1, 1]
+        : memref<6x2xf32> to memref<?x1xf32, strided<[2, 1], offset: 1>>
+      memref.copy %a, %u : memref<?x1xf32> to memref<?x1xf32, strided<[2, 1]>>
+      memref.copy %b, %v : memref<?x1xf32> to memref<?x1xf32, strided<[2, 1], offset: 1>>
+      return
+    }"""
+    a, b, t = np.ones((6, 1), "f4"), np.full((2, 1), 2, "f4"), np.zeros((6, 2), "f4")
+    run(text, a, b, t, 6, 2)
+    np.testing.assert_array_equal(t, np.concatenate([a, [[2], [2], [0], [0], [0], [0]]], 1))
