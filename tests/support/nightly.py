@@ -142,7 +142,7 @@ def run(job: Job) -> Result:
     ) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
-            lines.append(line.rstrip())
+            lines.append(line.rstrip().replace(f"{REPOSITORY}/", ""))
     seconds = round(time.monotonic() - start)
     return Result(job.name, job.command, process.returncode, seconds, list(lines), **stamp())
 
