@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,12 +67,15 @@ def slice_producers(module: ir.Operation) -> Report:
             refused.add(source)
             continue
         report.matched[OP] += len(reads)
-        for read in reads:
+        for read, _ in reads:
             waiting.pop(read.op, None)
-        build = _filled if source.name == "linalg.fill" else _computed
-        for read in reads:
+        for read, parts in reads:
+            slices: list[Any] = []
             with source.location, ir.InsertionPoint(read.op):
-                value, slices = build(source, read)
+                if source.name == "linalg.fill":
+                    value = _filled(source, read)
+                else:
+                    value, slices = _computed(source, read, parts)
                 read.op.results[0].replace_all_uses_with(_reduced(value, read))
             waiting.update((op, None) for op in slices if _slice_of(op) is not None)
             read.op.erase()
@@ -105,8 +109,11 @@ def _slice_of(op: Any) -> _Slice | None:
     return _Slice(op, offsets, sizes) if is_known and set(strides) <= {1} else None
 
 
-def _reads(source: Any) -> list[_Slice] | None:
-    """Return the slices of an op's result if they alone are read, and can be computed alone."""
+def _reads(source: Any) -> list[tuple[_Slice, list[_Part]]] | None:
+    """Return the slices of an op's result if they alone are read, and can be computed alone.
+
+    Each comes with the parts of the operands of a generic that it needs; a fill has none.
+    """
     if len(source.results) != 1:
         return None
     reads: list[_Slice] = []
@@ -120,10 +127,11 @@ def _reads(source: Any) -> list[_Slice] | None:
     if 2 * sum(read.elements for read in reads) > whole:
         return None
     if source.name == "linalg.fill":
-        return reads
+        return [(read, []) for read in reads]
     if source.name != "linalg.generic" or not _is_pure(source):
         return None
-    return reads if all(_parts(source, read) is not None for read in reads) else None
+    needed = [(read, parts) for read in reads if (parts := _parts(source, read)) is not None]
+    return needed if len(needed) == len(reads) else None
 
 
 def _is_pure(op: Any) -> bool:
@@ -199,10 +207,8 @@ def _place(
     return None
 
 
-def _computed(op: Any, read: _Slice) -> tuple[Any, list[Any]]:
+def _computed(op: Any, read: _Slice, parts: Sequence[_Part]) -> tuple[Any, list[Any]]:
     """Return a slice of a generic's result, and the slices of its operands that were made."""
-    parts = _parts(op, read)
-    assert parts is not None  # `_reads` has asked
     body = op.regions[0].blocks[0]
     count, old = input_count(op), body.arguments[len(body.arguments) - 1]
     slices: list[Any] = []
@@ -245,9 +251,9 @@ def _move_positions(op: Any, block: Any, read: _Slice) -> None:
             position.results[0].replace_all_uses_except(moved.result, moved.operation)
 
 
-def _filled(op: Any, read: _Slice) -> tuple[Any, list[Any]]:
+def _filled(op: Any, read: _Slice) -> Any:
     init = empty_like(op.results[0].type, read.sizes)
-    return linalg.fill(op.operands[0], outs=[init]), []
+    return linalg.fill(op.operands[0], outs=[init])
 
 
 def _reduced(value: Any, read: _Slice) -> Any:
@@ -256,8 +262,9 @@ def _reduced(value: Any, read: _Slice) -> Any:
     dropped = len(read.sizes) - len(shape)
     if not dropped:
         return value
-    single = [axis for axis, size in enumerate(read.sizes) if size == 1]
-    for axes in itertools.combinations(single, dropped):
-        if [size for axis, size in enumerate(read.sizes) if axis not in axes] == shape:
-            return extract_slice(value, [0] * len(read.sizes), read.sizes, axes)
-    raise AssertionError("a slice drops axes of one element alone")
+    axes = next(
+        axes
+        for axes in itertools.combinations(range(len(read.sizes)), dropped)
+        if [size for axis, size in enumerate(read.sizes) if axis not in axes] == shape
+    )
+    return extract_slice(value, [0] * len(read.sizes), read.sizes, axes)

@@ -332,7 +332,7 @@ class RowSelect:
         comparator: a block of two elements (a, b) of each tensor that yields whether a comes first;
             for the last ones, whether it comes last.
         inputs: the tensors.
-        few: the elements, at least 1.
+        used: the elements that are found, at least one.
     """
 
     def __init__(self, comparator: Any, inputs: Sequence[Any], used: Few) -> None:
