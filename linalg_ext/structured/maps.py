@@ -192,7 +192,7 @@ def _one_of(*allowed: str) -> Callable[[Sequence[AffineMap]], str | None]:
         for position, (map, choice) in enumerate(zip(maps, choices, strict=True)):
             if _positions(map) not in choice:
                 return f"the op allows no map {map} for operand {position}"
-        return None
+        return _generic(maps)
 
     return rule
 

@@ -26,6 +26,7 @@ from ._arrangements import (
     reads_destination,
     rearranged,
     squeezed,
+    transposed,
     unsqueezed,
     view_of,
 )
@@ -78,8 +79,7 @@ def _fold_operands(
     if not folding.changed:
         reason = folding.reason or _why_no_view(inputs, kinds)
         return MatchFailure(reason) if reason else False
-    sources = [squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
-    new = with_maps(op, sources, outputs, folding.maps)
+    new = with_maps(op, folding.sources(), outputs, folding.maps)
     if new is None:
         return MatchFailure("the op does not take the maps that this makes")
     rewriter.replace_op(op, new)
@@ -97,9 +97,19 @@ class _Folding:
     changed: bool = False
     reason: str | None = None
     units: list[list[int]] = field(init=False)
+    orders: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.units = [[] for _ in self.inputs]
+        self.orders = [[] for _ in self.inputs]
+
+    def sources(self) -> list[ir.Value]:
+        """Return what the op reads now, without units, transposed where its maps cannot say so."""
+        squeezed_ = map(squeezed, self.inputs, self.units)
+        return [
+            transposed(value, order) if order else value
+            for value, order in zip(squeezed_, self.orders, strict=True)
+        ]
 
     def fold(self, position: int) -> None:
         """Read one input through as many views as the op's maps can say."""
@@ -113,16 +123,36 @@ class _Folding:
             # Dropping the units of a reshape would make that reshape again.
             if depth > 0 and units and reading.kind is ViewKind.RESHAPE:
                 continue
-            results = tuple(r for i, r in enumerate(reading.indices) if i not in units)
-            trial = list(self.maps)
-            trial[position] = AffineMap(map.dims, map.symbols, results)
-            refused = why_not(self.op, trial)
-            if refused is None:
-                self.maps, self.inputs[position] = trial, reading.value
-                self.units[position] = units
-                self.changed = True
+            results = [r for i, r in enumerate(reading.indices) if i not in units]
+            if self._read(position, reading.value, units, results, []):
                 return
+            if reading.kind is not ViewKind.BROADCAST:
+                continue
+            order = _order_of_view(results, candidates[depth - 1].indices)
+            if order and self._read(position, reading.value, units, results, order):
+                return
+
+    def _read(
+        self,
+        position: int,
+        value: ir.Value,
+        units: list[int],
+        results: Sequence[AffineExpr],
+        order: list[int],
+    ) -> bool:
+        """Read an input so if the op takes the map; with an order, its axes are transposed."""
+        map = self.maps[position]
+        indices = tuple(results[axis] for axis in order) if order else tuple(results)
+        trial = list(self.maps)
+        trial[position] = AffineMap(map.dims, map.symbols, indices)
+        refused = why_not(self.op, trial)
+        if refused is not None:
             self.reason = self.reason or refused
+            return False
+        self.maps, self.inputs[position] = trial, value
+        self.units[position], self.orders[position] = units, order
+        self.changed = True
+        return True
 
     def _units(self, reading: Reading) -> list[int]:
         """Return the dimensions of a reading that are dropped because they have one element.
@@ -133,6 +163,17 @@ class _Folding:
         if is_kept or not isinstance(reading.value.type, ir.RankedTensorType):
             return []
         return _units_read_by_zero(reading.value, reading.indices)
+
+
+def _order_of_view(results: Sequence[AffineExpr], of_view: Sequence[AffineExpr]) -> list[int]:
+    """Return the axes of a source in the order in which a view has them; none if that is theirs.
+
+    A generic may broadcast and transpose at once where an op's maps can only broadcast.
+    """
+    if not all(result in of_view for result in results):
+        return []
+    order = sorted(range(len(results)), key=lambda axis: of_view.index(results[axis]))
+    return [] if order == list(range(len(results))) else order
 
 
 def _units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:

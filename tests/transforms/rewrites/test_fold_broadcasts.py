@@ -131,6 +131,48 @@ def test_a_dimension_that_only_the_broadcast_has_is_left() -> None:
     assert report.left == {"linalg.generic": {"dimension d1 would index no operand"}}
 
 
+def test_a_batch_that_only_the_broadcasts_have_is_left() -> None:
+    """Of the two operands one is folded; the other says the size of the batch."""
+    text = """
+    func.func @f(%a: tensor<3x4xf32>, %b: tensor<4x2xf32>, %c: tensor<3x2xf32>) -> tensor<3x2xf32> {
+      %d = tensor.empty() : tensor<5x3x4xf32>
+      %e = tensor.empty() : tensor<5x4x2xf32>
+      %s = linalg.broadcast ins(%a : tensor<3x4xf32>) outs(%d : tensor<5x3x4xf32>) dimensions = [0]
+      %t = linalg.broadcast ins(%b : tensor<4x2xf32>) outs(%e : tensor<5x4x2xf32>) dimensions = [0]
+      %r = linalg.batch_reduce_matmul
+             ins(%s, %t : tensor<5x3x4xf32>, tensor<5x4x2xf32>)
+             outs(%c : tensor<3x2xf32>) -> tensor<3x2xf32>
+      return %r : tensor<3x2xf32>
+    }"""
+    a, b, c = Y[:3, :4].copy(), Y[1:, 3:5].copy(), np.ones((3, 2), np.float32)
+    text = check(Module.parse(text, trusted=True), 5 * (a @ b) + c, a, b, c)
+    assert text.count("linalg.broadcast") == 1
+
+
+def test_a_broadcast_that_transposes_too_is_a_transpose_where_the_maps_only_broadcast() -> None:
+    text = """
+    func.func @f(%a: tensor<2x3x4xf32>, %b: tensor<4x2xf32>, %c: tensor<2x3x5xf32>)
+        -> tensor<2x3x5xf32> {
+      %e = tensor.empty() : tensor<2x4x5xf32>
+      %s = linalg.generic {
+        indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0)>,
+                         affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+        iterator_types = ["parallel", "parallel", "parallel"]
+      } ins(%b : tensor<4x2xf32>) outs(%e : tensor<2x4x5xf32>) {
+      ^bb0(%x: f32, %y: f32):
+        linalg.yield %x : f32
+      } -> tensor<2x4x5xf32>
+      %r = linalg.batch_matmul ins(%a, %s : tensor<2x3x4xf32>, tensor<2x4x5xf32>)
+                               outs(%c : tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+      return %r : tensor<2x3x5xf32>
+    }"""
+    a, b, c = Y[:3].reshape(2, 3, 4), Y[1:3, :4].T.copy(), np.ones((2, 3, 5), np.float32)
+    expected = (a * b.T[:, None]).sum(2, keepdims=True) + c
+    text = check(Module.parse(text, trusted=True), expected, a, b, c)
+    assert "linalg.generic" not in text
+    assert "linalg.transpose" in text
+
+
 def test_a_contract_keeps_what_it_sums_over() -> None:
     text = """
     func.func @f(%x: tensor<5xf32>, %b: tensor<8x3xf32>, %c: tensor<5x3xf32>) -> tensor<5x3xf32> {
