@@ -104,7 +104,7 @@ class _Folding:
         self.orders = [[] for _ in self.inputs]
 
     def sources(self) -> list[ir.Value]:
-        """Return what the op reads now, without units, transposed where its maps cannot say so."""
+        """Return the inputs of the op: without units, transposed where its maps cannot say so."""
         squeezed_ = map(squeezed, self.inputs, self.units)
         return [
             transposed(value, order) if order else value
