@@ -6,8 +6,8 @@ stay in the caches, the digits are wider and the passes fewer: three for 32 bits
 The occurrences of each digit are counted first, for all digits at once. They give the place where
 the elements of a digit begin. Then each pass moves all elements to their places by one digit, from
 one buffer into another and back again; elements of one digit keep their order. Behind the first,
-two passes in which all elements have one digit are left out: small numbers of a wide type take the
-time of a narrow one.
+two passes in which all elements have one digit are left out. Integers are counted from the least of
+them: where all are near to it, whatever their signs, there are no digits but the lowest.
 
 The first pass reads the inputs. Where passes are odd in number it writes the rows, else the spare
 ones: so the last pass writes the rows. A place beyond the row is none, even should another thread
@@ -64,6 +64,10 @@ class RadixSort:
         self._count = count
         self._size = size
         self._words = _words(keys)
+        self._has_integers = len(self._words) == 1 and not any(
+            isinstance(key.value.type, ir.FloatType) for key in keys
+        )
+        self._least: Any = None
         if len(self._words) == 1 and self._has_wide_digits():
             self._words = [replace(self._words[0], digits=-(-self._words[0].bits // _WIDE_BITS))]
 
@@ -73,6 +77,11 @@ class RadixSort:
         types = [argument.type for argument in self._comparator.arguments][::2]
         element_bytes = sum((_width_of(type_) or _WIDEST) // 8 for type_ in types)
         return self._size >= _WIDE_ROWS and self._size * element_bytes <= _WIDE_BYTES
+
+    @property
+    def is_odd(self) -> bool:
+        """True where the first pass writes the rows, else it writes the spare ones."""
+        return self._words[-1].digits % 2 == 1
 
     @property
     def least_size(self) -> int:
@@ -96,24 +105,44 @@ class RadixSort:
             table: a tensor of `table_size` indices.
         """
         *higher, last = self._words
-        table = self._occurrences(last, inputs, table, last.digits)
-        if last.digits % 2:
+        table = cleared(table, last.digits * last.slots)
+        begin = 2 - last.digits % 2
+        pairs = index((last.digits - begin) // 2)
+        if self._has_integers and last.digits > begin:
+            least, most = self._extremes(last, inputs)
+            self._least = least
+            is_near = arith.cmpi(
+                arith.CmpIPredicate.ult,
+                arith.subi(most, least),
+                constant(least.type, 1 << last.digit_bits * begin),
+            )
+            pairs = arith.select(is_near, index(0), pairs)
+            near, far = (
+                arith.select(is_near, *map(index, counts))
+                for counts in ((self._size, 0), (0, self._size))
+            )
+            table = self._counted(last, inputs, table, begin, near)
+            table = self._counted(last, inputs, table, last.digits, far)
+        else:
+            table = self._counted(last, inputs, table, last.digits, self._size)
+        if self.is_odd:
             rows, table = self._moved(last, inputs, rows, table, 0)
         else:
             spare, table = self._moved(last, inputs, spare, table, 0)
             rows, table = self._moved(last, spare, rows, table, 1)
-        begin = 2 - last.digits % 2
-        carried = self._pairs(last, begin, last.digits, [*rows, *spare, table])
+        carried = self._pairs(last, begin, pairs, [*rows, *spare, table])
         for word in reversed(higher):
             *buffers, table = carried
             digits = word.digits + word.digits % 2  # one may be 0 in all
-            table = self._occurrences(word, buffers[: self._count], table, digits)
-            carried = self._pairs(word, 0, digits, [*buffers, table])
+            table = cleared(table, digits * word.slots)
+            table = self._counted(word, buffers[: self._count], table, digits, self._size)
+            carried = self._pairs(word, 0, digits // 2, [*buffers, table])
         return carried
 
-    def _occurrences(self, word: _Word, source: Sequence[Any], table: Any, digits: int) -> Any:
-        """Count each digit's occurrences in the table, those of the least digit first."""
-        none = linalg.fill(index(0), outs=[table])
+    def _counted(
+        self, word: Word, source: Sequence[Any], table: Any, digits: int, size: Any
+    ) -> Any:
+        """Count the occurrences of digits in a table of zeros, those of the least digit first."""
 
         def element(position: Any, carried: list[Any]) -> list[Any]:
             value = self._word(word, source, position)
@@ -123,12 +152,21 @@ class RadixSort:
                 table = tensor.insert(add(tensor.extract(table, [slot]), 1), table, [slot])
             return [table]
 
-        (table,) = counted(0, self._size, [none], element)
-        return table
+        return counted(0, size, [table], element)[0]
 
-    def _pairs(self, word: _Word, begin: int, end: int, carried: list[Any]) -> list[Any]:
-        """Make passes there and back, by the digits from one to another."""
-        if begin == end:
+    def _extremes(self, word: Word, rows: Sequence[Any]) -> list[Any]:
+        """Return the least value of a word, and the greatest."""
+
+        def extend(position: Any, extremes: list[Any]) -> list[Any]:
+            value = self._word(word, rows, position)
+            return [arith.minui(extremes[0], value), arith.maxui(extremes[1], value)]
+
+        no_extremes = [constant(word.type, -1), constant(word.type, 0)]
+        return counted(0, self._size, no_extremes, extend)
+
+    def _pairs(self, word: Word, begin: int, pairs: Any, carried: list[Any]) -> list[Any]:
+        """Make passes there and back, by two digits each, the first of them `begin`."""
+        if begin == word.digits:
             return carried
 
         def pair(number: Any, carried: list[Any]) -> list[Any]:
@@ -144,9 +182,9 @@ class RadixSort:
             is_one = self._is_one(word, rows, table, [first, add(first, 1)])
             return either(is_one, lambda: carried, passes, carried)
 
-        return counted(0, (end - begin) // 2, carried, pair)
+        return counted(0, pairs, carried, pair)
 
-    def _is_one(self, word: _Word, rows: Sequence[Any], table: Any, digits: Iterable[Any]) -> Any:
+    def _is_one(self, word: Word, rows: Sequence[Any], table: Any, digits: Iterable[Any]) -> Any:
         """Return whether all elements have one digit, at each of `digits`."""
         value = self._word(word, rows, index(0))
         all_are: Any = None
@@ -157,7 +195,7 @@ class RadixSort:
         return all_are
 
     def _moved(
-        self, word: _Word, source: Sequence[Any], target: Sequence[Any], table: Any, digit: Any
+        self, word: Word, source: Sequence[Any], target: Sequence[Any], table: Any, digit: Any
     ) -> tuple[list[Any], Any]:
         """Return the elements at their places by a digit, and the table, then one of places."""
         first = mul(digit, word.slots)
@@ -186,11 +224,12 @@ class RadixSort:
         *moved, table = counted(0, self._size, [*target, table], move)
         return moved, table
 
-    def _word(self, word: _Word, rows: Sequence[Any], position: Any) -> Any:
-        return word.of(self._comparator, elements_at(rows, position))
+    def _word(self, word: Word, rows: Sequence[Any], position: Any) -> Any:
+        value = word.of(self._comparator, elements_at(rows, position))
+        return value if self._least is None else arith.subi(value, self._least)
 
 
-def _slot(word: _Word, value: Any, digit: Any) -> Any:
+def _slot(word: Word, value: Any, digit: Any) -> Any:
     """Return the slot of the table where a digit of a word's value is counted."""
     shift = arith.index_cast(value.type, index(mul(digit, word.digit_bits)))
     number = arith.andi(arith.shrui(value, shift), constant(value.type, word.slots - 1))
@@ -198,7 +237,7 @@ def _slot(word: _Word, value: Any, digit: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Word:
+class Word:
     """Keys in one integer, the first in its highest bits.
 
     Attributes:
@@ -210,7 +249,7 @@ class _Word:
     digits: int
 
     @classmethod
-    def of_keys(cls, *keys: SortKey) -> _Word:
+    def of_keys(cls, *keys: SortKey) -> Word:
         return cls(keys, -(-sum(key.bits for key in keys) // _BITS))
 
     @property
@@ -226,9 +265,13 @@ class _Word:
         """The number of values of a digit."""
         return 1 << self.digit_bits
 
+    @property
+    def type(self) -> Any:
+        return ir.IntegerType.get_signless(32 if self.bits <= 32 else _WIDEST)
+
     def of(self, comparator: Any, elements: Sequence[Any]) -> Any:
         """Return the word of an element of each tensor."""
-        type_ = ir.IntegerType.get_signless(32 if self.bits <= 32 else _WIDEST)
+        type_ = self.type
         word = constant(type_, 0)
         for number, key in enumerate(self.keys):
             part = key.of(comparator, elements)
@@ -240,20 +283,42 @@ class _Word:
         return word
 
 
-def _words(keys: Sequence[SortKey]) -> list[_Word]:
+def _words(keys: Sequence[SortKey]) -> list[Word]:
     """Put keys into as few words as hold them."""
-    words: list[_Word] = []
+    words: list[Word] = []
     for key in keys:
         if words and words[-1].bits + key.bits <= _WIDEST:
-            words[-1] = _Word.of_keys(*words[-1].keys, key)
+            words[-1] = Word.of_keys(*words[-1].keys, key)
         else:
-            words.append(_Word.of_keys(key))
+            words.append(Word.of_keys(key))
     return words
+
+
+def word_of(comparator: Any) -> Word | None:
+    """Return the keys of a comparator in one word; None where it has none, or takes more."""
+    words = _words(keys_of(comparator) or [])
+    return words[0] if len(words) == 1 else None
 
 
 def elements_at(rows: Sequence[Any], position: Any) -> list[Any]:
     """Return the element of each row at a position."""
     return [tensor.extract(row, [position]) for row in rows]
+
+
+def cleared(table: Any, size: int) -> Any:
+    """Return a table with zeros at its first places.
+
+    By a loop: a fill reads nothing of the table, and might be given another tensor to write to.
+    """
+    zero = [index(0)]
+    return counted(0, size, [table], lambda place, into: inserted(zero, into, place))[0]
+
+
+def inserted(elements: Sequence[Any], rows: Sequence[Any], position: Any) -> list[Any]:
+    """Return the rows with an element of each at a position."""
+    return [
+        tensor.insert(element, row, [position]) for element, row in zip(elements, rows, strict=True)
+    ]
 
 
 def copied(inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:

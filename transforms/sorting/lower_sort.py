@@ -23,19 +23,18 @@ after:
 Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
 sorted one after another: short ones by merges (`_merge_sort.py`), long ones by digits where the
 comparator has keys (`_radix_sort.py`). They are always the last dimension: another one is
-transposed to there and back. Where slices read no more than the first few, or the last, these alone
-are found (`RowSelect` in `_merge_sort.py`).
+transposed to there and back. Where slices read a few places of a row these alone are found: the
+first or the last ones (`_first_few.py`), or any (`_digit_select.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.structured.loops import either, nest_over
-from linalg_ext.structured.operands import replace_operands
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     compare,
@@ -48,9 +47,13 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
 )
 from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
+from . import _digit_select, _first_few
+from ._digit_select import DigitSelect
+from ._first_few import FirstFew
 from ._lane_sort import LaneSort
-from ._merge_sort import Few, MergeSort, RowSelect, is_worth_selecting, used_of
-from ._radix_sort import RadixSort, copied, keys_of
+from ._merge_sort import MergeSort
+from ._radix_sort import RadixSort, copied, keys_of, word_of
+from ._row_select import Places, Selector, length_of, read_from, select, used_places
 
 NAME = "linalg-ext-lower-sort"
 OP = "linalg_ext.sort"
@@ -68,10 +71,10 @@ def lower_sort(op: ir.Operation) -> list[Any]:
     demands.emit()
     if 0 in shape:
         return list(view.inits)
-    used = used_of(op, view)
-    if used is not None and is_worth_selecting(used, shape[view.dimension]):
-        return _selected(op, view, shape, used)
     lanes = LaneSort(view, shape)
+    ways = _selectors(op, view, shape[view.dimension], in_lanes=lanes.is_worth_it)
+    if ways is not None:
+        return _chosen(op, view, shape, ways)
     if not lanes.is_worth_it:
         return _in_rows(view, shape)
     if lanes.is_always:
@@ -93,31 +96,72 @@ def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
     return _moved_back(view, sorted_, view.inits)
 
 
-def _selected(op: Any, view: Sort, shape: Sequence[Any], used: Few) -> list[Any]:
-    """Find a few elements of each row alone, for slices that read no more."""
-    block = view.comparator
-    if used.are_last:
-        _count_from(op, view.dimension, shape[view.dimension] - used.count)
-        arguments = list(block.arguments)
-        opposite: dict[ir.Value, ir.Value] = {
-            argument: arguments[number ^ 1] for number, argument in enumerate(arguments)
-        }
-        for inner in block.operations:  # the op is gone in a moment
-            replace_operands(inner.operation, opposite)
-    if view.dimension == len(shape) - 1:
-        return RowSelect(block, view.inputs, used).select()
-    inputs, _ = _with_rows_last(view, shape)
-    few = RowSelect(block, inputs, used).select()
-    sizes = [used.count if axis == view.dimension else size for axis, size in enumerate(shape)]
+_MOST_PARTS = 4
+"""Parts of a row that are found, one after another; where more are read all of it is sorted."""
+
+_MakeSelector = Callable[[Sequence[Any]], Selector]
+"""Makes a selector from tensors whose last dimension is a row."""
+
+
+def _selectors(
+    op: ir.Operation, view: Sort, size: Any, *, in_lanes: bool
+) -> list[_MakeSelector] | None:
+    """Return selectors of the places of a row that are read; None where a sort takes less time."""
+    used = used_places(op, view.dimension)
+    if used is None:
+        return None
+    word = word_of(view.comparator)
+
+    def few(places: Places) -> _MakeSelector | None:
+        return _few(view.comparator, places, size, has_key=word is not None)
+
+    together = few(Places(used[0].begin, used[-1].end))
+    if together is not None:
+        return [together]
+    if len(used) > _MOST_PARTS:
+        return None
+    at_ends = {places: selector for places in used if (selector := few(places)) is not None}
+    between = [places for places in used if places not in at_ends]
+    if not between:
+        return [*at_ends.values()]
+    is_worth_it = all(
+        _digit_select.is_worth_it(places.count, size, in_lanes=in_lanes) for places in between
+    )
+    if word is None or not is_worth_it:
+        return None
+    return [
+        *at_ends.values(),
+        lambda inputs: DigitSelect(view.comparator, word, inputs, between),
+    ]
+
+
+def _few(comparator: Any, places: Places, size: Any, *, has_key: bool) -> _MakeSelector | None:
+    """Return a selector of places among the first few of each row, or the last."""
+    if has_key and _digit_select.is_better(places.count, size):
+        return None
+    if _first_few.is_worth_it(places.end, size):
+        return lambda inputs: FirstFew(comparator, inputs, places.end, are_last=False)
+    from_end = size - places.begin if isinstance(size, int) else 0
+    if _first_few.is_worth_it(from_end, size):
+        return lambda inputs: FirstFew(comparator, inputs, from_end, are_last=True)
+    return None
+
+
+def _chosen(
+    op: ir.Operation, view: Sort, shape: Sequence[Any], ways: Sequence[_MakeSelector]
+) -> list[Any]:
+    """Find the places of each row that slices read, and no more."""
+    is_moved = view.dimension != len(shape) - 1
+    inputs = _with_rows_last(view, shape)[0] if is_moved else view.inputs
+    selectors = [way(inputs) for way in ways]
+    places = [places for selector in selectors for places in selector.places]
+    read_from(op, view.dimension, places)
+    few = select(selectors, inputs)
+    if not is_moved:
+        return few
+    count = length_of(selectors)
+    sizes = [count if axis == view.dimension else size for axis, size in enumerate(shape)]
     return _moved_back(view, few, (empty_like(value.type, sizes) for value in few))
-
-
-def _count_from(op: Any, dimension: int, first: int) -> None:
-    """Have the slices of an op's results count from an element of each row."""
-    for user in [use.owner.operation for result in op.results for use in result.uses]:
-        offsets = list(ir.DenseI64ArrayAttr(user.attributes["static_offsets"]))
-        offsets[dimension] -= first
-        user.attributes["static_offsets"] = ir.DenseI64ArrayAttr.get(offsets)
 
 
 def _with_rows_last(view: Sort, shape: Sequence[Any]) -> tuple[list[Any], list[Any]]:
