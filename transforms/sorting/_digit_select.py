@@ -190,7 +190,7 @@ class DigitSelect:
             left = self._gathered(row, number, (begin, end), limits, buffers, table)
             left = self._narrowed(left, begin, end)
             buffers, spare, table = self._sorted(left, spare)
-            # Whatever was counted, all that is read lies in the buffers.
+            # All that is read lies in the buffers, whatever was counted.
             low, high = (
                 elements_at(buffers, arith.minui(sub(place, left.before), index(self._size - 1)))
                 for place in (begin, sub(end, 1))
