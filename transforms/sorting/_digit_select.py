@@ -9,8 +9,8 @@ has first.
 Most elements of a long row are not even copied. Of a sample two elements are found, in the same
 way, between which those at the places very probably are: they are a few of its standard deviations
 apart (R. W. Floyd and R. L. Rivest, Expected time bounds for selection, CACM 18, 1975). One pass
-over the row counts what comes before them and copies what does not lie outside, as many elements at
-a time as a vector has lanes. Should the places not be among these, all of the row is copied.
+over the row counts the elements before them and copies those between them, as many at a time as a
+vector has lanes. Should the places not be among these, all of the row is copied.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class DigitSelect:
         return steps
 
     def _best_sample(self, part: Places) -> int:
-        """Return the size of a sample for which it and what lies between the limits are fewest."""
+        """Return the size of a sample that is as small as the part between its limits."""
         fraction = part.begin / self._size
         deviation = numbers.sqrt(fraction * (1 - fraction))
         return round(numbers.pow(2 * self._size * deviation, 2 / 3))
@@ -430,7 +430,7 @@ class DigitSelect:
         return RadixSort(self._comparator, self._word.keys, len(self._inputs), size)
 
     def _sorted(self, left: _Left, spare: list[Any]) -> tuple[list[Any], list[Any], Any]:
-        """Return buffers with what is left sorted in front, spare ones, and the table."""
+        """Return buffers with the elements left sorted in front, spare ones, and the table."""
         count = len(spare)
         size = arith.minui(left.count, index(self._size))
 
