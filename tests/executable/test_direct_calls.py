@@ -19,6 +19,7 @@ from linalg_ext.errors import (
     ShapeError,
 )
 from linalg_ext.executable.known_calls import KnownCalls
+from linalg_ext.runtime.pool import SMALLEST
 from native_calls import native_caller
 
 ADD = """
@@ -103,7 +104,7 @@ def test_small_arrays_are_copied_on_the_short_way(add: lx.Kernel, layout: str) -
     np.testing.assert_array_equal(add.short((given, array(1)), None), given + array(1))
     # Memory of the caller that is written may be that of what was copied.
     assert add.short((given, array(1)), np.empty((2, 3), np.float32)) is NotImplemented
-    large = np.ones((2, 1 << 19), np.float32).T
+    large = np.ones((2, SMALLEST // 8), np.float32).T
     kernel = lx.jit(np.negative).lower(large).compile()
     assert kernel.short is not None
     assert kernel.short((large,), None) is NotImplemented

@@ -20,13 +20,13 @@ from resources import needs_fork
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no anonymous mappings there")
 
-LARGE = (1024, 1024)
-"""4 MiB of float32: two huge pages."""
+LARGE = (2048, 2048)
+"""16 MiB of float32: eight huge pages."""
 
 
 @pytest.fixture
 def pool() -> ResultPool:
-    return ResultPool(limit=64 << 20)
+    return ResultPool(limit=256 << 20)
 
 
 def address(array: np.ndarray[Any, Any]) -> int:
@@ -34,8 +34,8 @@ def address(array: np.ndarray[Any, Any]) -> int:
 
 
 def test_a_large_array_is_aligned_and_writable(pool: ResultPool) -> None:
-    array = pool.empty((3, 700_001), np.float32)
-    assert array.shape == (3, 700_001)
+    array = pool.empty((3, 2_800_001), np.float32)
+    assert array.shape == (3, 2_800_001)
     assert array.dtype == np.float32
     assert address(array) % HUGE_PAGE == 0
     assert array.flags.c_contiguous
@@ -55,7 +55,7 @@ def test_a_dead_arrays_block_is_used_again(pool: ResultPool) -> None:
     first = pool.empty(LARGE, np.float32)
     place = address(first)
     del first
-    assert pool.statistics().idle == 4 << 20
+    assert pool.statistics().idle == 16 << 20
     assert address(pool.empty(LARGE, np.float32)) == place
     assert pool.statistics().reused == 1
 
@@ -67,7 +67,7 @@ def test_a_dead_arrays_block_is_used_again(pool: ResultPool) -> None:
         lambda array: array.T[::3],
         lambda array: array.view(np.int32),
         lambda array: array.reshape(-1)[-1:],
-        lambda array: np.broadcast_to(array[0], (9, 1024)),
+        lambda array: np.broadcast_to(array[0], (9, 2048)),
         lambda array: np.lib.stride_tricks.as_strided(array, (2, 2), (4, 4)),
         lambda array: memoryview(array),
         lambda array: memoryview(array[3])[4:],
@@ -83,7 +83,7 @@ def test_what_looks_at_an_array_keeps_its_block(view_of: Any, pool: ResultPool) 
     view = view_of(array)
     del array
     gc.collect()
-    assert pool.statistics().used == 4 << 20
+    assert pool.statistics().used == 16 << 20
     assert address(pool.empty(LARGE, np.float32)) != place
     del view
     gc.collect()
@@ -94,7 +94,7 @@ def test_blocks_of_living_arrays_are_disjoint(pool: ResultPool) -> None:
     generator = np.random.default_rng(3)
     living: list[np.ndarray[Any, Any]] = []
     for round_ in range(300):
-        size = int(generator.integers(SMALLEST, 4 * HUGE_PAGE))
+        size = int(generator.integers(SMALLEST, 16 * HUGE_PAGE))
         array = pool.empty((size,), np.uint8)
         array[[0, -1]] = round_ % 251
         living.append(array)
@@ -107,23 +107,23 @@ def test_blocks_of_living_arrays_are_disjoint(pool: ResultPool) -> None:
 
 
 def test_a_block_much_too_large_is_not_used(pool: ResultPool) -> None:
-    large = pool.empty((16 << 20,), np.uint8)
+    large = pool.empty((64 << 20,), np.uint8)
     del large
-    small = pool.empty((4 << 20,), np.uint8)
+    small = pool.empty((16 << 20,), np.uint8)
     assert pool.statistics().reused == 0
-    assert pool.statistics().idle == 16 << 20
+    assert pool.statistics().idle == 64 << 20
     del small
 
 
 def test_idle_memory_is_bounded() -> None:
-    pool = ResultPool(limit=8 << 20)
-    arrays = [pool.empty((3 << 20,), np.uint8) for _ in range(8)]
-    assert pool.statistics().used == 8 * (4 << 20)
+    pool = ResultPool(limit=32 << 20)
+    arrays = [pool.empty(((15 << 20) + 1,), np.uint8) for _ in range(8)]
+    assert pool.statistics().used == 8 * (16 << 20)
     arrays.clear()
-    assert pool.statistics().idle == 8 << 20
+    assert pool.statistics().idle == 32 << 20
     assert pool.statistics().unmapped == 6
-    pool.limit = 5 << 20
-    assert pool.statistics().idle == 4 << 20
+    pool.limit = 20 << 20
+    assert pool.statistics().idle == 16 << 20
     pool.clear()
     assert pool.statistics().idle == 0
 
@@ -131,7 +131,7 @@ def test_idle_memory_is_bounded() -> None:
 def test_a_limit_of_zero_keeps_nothing() -> None:
     pool = ResultPool(limit=0)
     array = pool.empty(LARGE, np.float32)
-    assert pool.statistics().used == 4 << 20
+    assert pool.statistics().used == 16 << 20
     del array
     assert pool.statistics().idle == 0
     assert pool.statistics().unmapped == 1
@@ -141,7 +141,7 @@ def test_a_limit_of_zero_keeps_nothing() -> None:
 def test_a_limit_that_is_no_number_of_bytes_is_refused(limit: Any, pool: ResultPool) -> None:
     with pytest.raises(ArgumentError, match="limit of idle memory"):
         pool.limit = limit
-    assert pool.limit == 64 << 20
+    assert pool.limit == 256 << 20
 
 
 def test_off_means_numpy(pool: ResultPool) -> None:
@@ -202,8 +202,8 @@ def test_an_array_that_dies_in_the_midst_of_the_pools_work(pool: ResultPool) -> 
 
     pool._best_idle = interrupted  # type: ignore[method-assign]
     array = pool.empty(LARGE, np.float32)
-    assert pool.statistics().used == 4 << 20
-    assert pool.statistics().idle == 3 * (4 << 20)
+    assert pool.statistics().used == 16 << 20
+    assert pool.statistics().idle == 3 * (16 << 20)
     del array
 
 
@@ -221,8 +221,8 @@ def test_a_forked_child_has_a_pool_of_its_own() -> None:
 import os, threading
 import numpy as np
 from linalg_ext.runtime.pool import ResultPool
-pool = ResultPool(limit=64 << 20)
-living, dead = pool.empty((1 << 20,), np.float32), pool.empty((1 << 20,), np.float32)
+pool = ResultPool(limit=256 << 20)
+living, dead = pool.empty((4 << 20,), np.float32), pool.empty((4 << 20,), np.float32)
 living[:] = 1
 del dead
 pool._lock._lock.acquire()                     # as if another thread held it
@@ -230,18 +230,18 @@ threading.Thread(target=lambda: None).start()
 child = os.fork()
 if child == 0:
     assert pool.statistics().idle == 0, pool
-    assert pool.statistics().used == 4 << 20, pool
-    mine = pool.empty((1 << 20,), np.float32)
+    assert pool.statistics().used == 16 << 20, pool
+    mine = pool.empty((4 << 20,), np.float32)
     mine[:] = 2
     living[:] = 3
     del living
-    assert pool.statistics().idle == 4 << 20, pool
+    assert pool.statistics().idle == 16 << 20, pool
     os._exit(0)
 _, status = os.waitpid(child, 0)
 pool._lock._lock.release()
 assert status == 0, status
 assert (living == 1).all()
-assert pool.statistics().idle == 4 << 20
+assert pool.statistics().idle == 16 << 20
 """
     _run(script)
 
@@ -253,26 +253,26 @@ import numpy as np
 import linalg_ext as lx
 class Holder: pass
 sys.holder = holder = Holder()                 # dies when sys is taken apart
-holder.array, holder.self = lx.memory.empty((1 << 20,), np.float32), holder
-kept = lx.memory.empty((1 << 20,), np.float32)
+holder.array, holder.self = lx.memory.empty((4 << 20,), np.float32), holder
+kept = lx.memory.empty((4 << 20,), np.float32)
 """
     assert _run(script) == ""
 
 
 def test_results_of_kernels_come_from_the_pool() -> None:
     text = """
-    func.func @twice(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
-      %e = tensor.empty() : tensor<1024x1024xf32>
-      %r = linalg.add ins(%a, %a : tensor<1024x1024xf32>, tensor<1024x1024xf32>)
-                      outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-      return %r : tensor<1024x1024xf32>
+    func.func @twice(%a: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+      %e = tensor.empty() : tensor<2048x2048xf32>
+      %r = linalg.add ins(%a, %a : tensor<2048x2048xf32>, tensor<2048x2048xf32>)
+                      outs(%e : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+      return %r : tensor<2048x2048xf32>
     }
     """
     kernel = lx.compile(text)
-    argument = np.arange(1 << 20, dtype=np.float32).reshape(1024, 1024)
+    argument = np.arange(4 << 20, dtype=np.float32).reshape(2048, 2048)
     before = lx.memory.statistics().used
     results = [kernel(argument) for _ in range(3)]
-    assert lx.memory.statistics().used == before + 3 * (4 << 20)
+    assert lx.memory.statistics().used == before + 3 * (16 << 20)
     assert len({address(result) for result in results}) == 3
     for result in results:
         np.testing.assert_array_equal(result, 2 * argument)
@@ -286,9 +286,9 @@ def test_results_of_kernels_come_from_the_pool() -> None:
 
 def test_a_failing_kernel_gives_its_block_back() -> None:
     text = """
-    func.func @stop(%a: tensor<1024x1024xf32>, %ok: i1) -> tensor<1024x1024xf32> {
+    func.func @stop(%a: tensor<2048x2048xf32>, %ok: i1) -> tensor<2048x2048xf32> {
       cf.assert %ok, "no"
-      return %a : tensor<1024x1024xf32>
+      return %a : tensor<2048x2048xf32>
     }
     """
     kernel = lx.compile(text)
@@ -301,10 +301,10 @@ def test_a_failing_kernel_gives_its_block_back() -> None:
 
 def test_kernels_in_threads_keep_their_results_apart() -> None:
     text = """
-    func.func @fill(%x: f32) -> tensor<1024x1024xf32> {
-      %e = tensor.empty() : tensor<1024x1024xf32>
-      %r = linalg.fill ins(%x : f32) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-      return %r : tensor<1024x1024xf32>
+    func.func @fill(%x: f32) -> tensor<2048x2048xf32> {
+      %e = tensor.empty() : tensor<2048x2048xf32>
+      %r = linalg.fill ins(%x : f32) outs(%e : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+      return %r : tensor<2048x2048xf32>
     }
     """
     kernel = lx.compile(text)
@@ -331,7 +331,7 @@ def test_only_what_has_been_idle_for_long_is_left_to_the_system(
 ) -> None:
     released: list[int] = []
     monkeypatch.setattr(Block, "release", lambda block: released.append(block.address))
-    pool = ResultPool(limit=16 << 20)
+    pool = ResultPool(limit=64 << 20)
     arrays = [pool.empty(LARGE, np.float32) for _ in range(2)]
     places = [address(array) for array in arrays]
     del arrays[0]
