@@ -192,6 +192,11 @@ class Target(Shown, shown_as="target"):
         """
         return bool({"avx", "sve"} & self.features)
 
+    @property
+    def has_mask_registers(self) -> bool:
+        """Return whether masks have registers of their own, and cost no further instruction."""
+        return bool({"avx512f", "sve"} & self.features)
+
     def flops_per_cycle(self, dtype: object) -> int:
         """Return the number of additions and multiplications of a core in one cycle."""
         return 2 * self.fma_units * self.lanes(dtype)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+from linalg_ext.target import current
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, FLOATS, write_compensated
 from linalg_ext.transforms.codegen.base.epilogue import ElementwiseEmitter
 from linalg_ext.transforms.codegen.base.flat_memory import (
@@ -192,7 +193,8 @@ class ContractionNest(Nest):
                     with w.loop(0, strips_a) as strip_a:
                         row = w.mul(strip_a, plan.tile.rows)
                         read_a = self._reader_of_a(strip_a, row, depth)
-                        read_b = self._reader_of_b(0, w.add(column, at), depth, end)
+                        limit = edge(plan.tile.columns, end)
+                        read_b = self._reader_of_b(0, w.add(column, at), depth, limit)
                         if plan.fetches_b:
                             read_b = self._fetching(read_b, w.add(column, at), depth, strip_a)
                         first_sums = self._first_sums((strip_a, 0))
@@ -274,26 +276,48 @@ class ContractionNest(Nest):
     def _write_tile(
         self, at: tuple[Index, Index], strips: tuple[Index, Index], depth: Index, extent: Index
     ) -> None:
-        w, plan, c = self._w, self._plan, self._c
-        row, column = at
+        w, plan, (row, column) = self._w, self._plan, at
         if plan.fetches_c:
-            prefetch_tile(w, plan, c, row, column)
+            prefetch_tile(w, plan, self._c, row, column)
+        write = partial(self._write_products, at, strips, depth, extent)
+        reaches_beyond = edge(plan.tile.columns, self._columns) is not None
+        if reaches_beyond and self._packed_b is None and not current().has_mask_registers:
+            # A mask takes three instructions for each vector of B: only the last tile has some.
+            w.either(self._is_before_end(column), write)
+        else:
+            write(None)
+
+    def _is_before_end(self, column: Index) -> str:
+        w = self._w
+        return w.compare("sle", w.add(column, self._plan.tile.columns), self._columns)
+
+    def _write_products(
+        self,
+        at: tuple[Index, Index],
+        strips: tuple[Index, Index],
+        depth: Index,
+        extent: Index,
+        is_whole: bool | None,
+    ) -> None:
+        """Write a tile, of whose columns is known whether all are there, or not before the run."""
+        w, plan, (row, column) = self._w, self._plan, at
+        limit = None if is_whole else edge(plan.tile.columns, self._columns)
         read_a = self._reader_of_a(strips[0], row, depth)
-        read_b = self._reader_of_b(strips[1], column, depth)
+        read_b = self._reader_of_b(strips[1], column, depth, limit)
         if plan.fetches_b:
             read_b = self._fetching(read_b, column, depth, strips[0])
         values = multiply(w, plan, extent, read_a, read_b, self._first_sums(strips))
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
             adds = w.compare("ne", depth, 0)
-        tile = TileWriter(w, plan, c, row, column, adds)
+        tile = TileWriter(w, plan, self._c, row, column, adds)
         if self._buffer is not None and not plan.pieces_c:
             tile.scatter(values, self._buffer, (self._rows, self._columns))
             return
         finishes: str | bool = self._epilogue is not None
         if finishes and not self._one_depth_block:
             finishes = w.compare("sge", w.add(depth, plan.depth_block), self._depth)
-        w.either(finishes, partial(self._store, tile, values))
+        w.either(finishes, partial(self._store, tile, values, is_whole))
 
     def _first_sums(self, strips: tuple[Index, Index]) -> list[str]:
         w, plan = self._w, self._plan
@@ -302,8 +326,17 @@ class ContractionNest(Nest):
         strip_a, strip_b = w.mul(strips[0], plan.strip_a), w.mul(strips[1], plan.strip_b)
         return self._words.first_sums(self._packed_a, self._packed_b, strip_a, strip_b)
 
-    def _store(self, tile: TileWriter, values: Sequence[str], finishes: bool) -> None:
-        """Write a tile, in masked form where it may reach beyond the edge of C."""
+    def _store(
+        self, tile: TileWriter, values: Sequence[str], is_whole: bool | None, finishes: bool
+    ) -> None:
+        """Write a tile, in masked form where it may reach beyond the edge of C.
+
+        Args:
+            tile: the writer of the tile.
+            values: its vectors.
+            is_whole: whether C has all its columns; None if the run tells.
+            finishes: whether these are the results, which the epilogue takes.
+        """
         w, shape, epilogue = self._w, self._plan.tile, self._epilogue if finishes else None
 
         def store(limits: Limits) -> None:
@@ -313,13 +346,14 @@ class ContractionNest(Nest):
                 tile.store(values, limits, epilogue)
 
         rows = edge(shape.rows, self._rows)
-        columns = edge(shape.columns, self._columns)
-        if rows is None and columns is None:
-            store((None, None))
+        columns = None if is_whole else edge(shape.columns, self._columns)
+        if is_whole is False or (rows is None and columns is None):
+            store((rows, columns))
             return
-        below = w.compare("sle", w.add(tile.row, shape.rows), self._rows)
-        before = w.compare("sle", w.add(tile.column, shape.columns), self._columns)
-        with w.when(w.op(f"arith.andi {below}, {before} : i1")):
+        is_inside = w.compare("sle", w.add(tile.row, shape.rows), self._rows)
+        if not is_whole:
+            is_inside = w.op(f"arith.andi {is_inside}, {self._is_before_end(tile.column)} : i1")
+        with w.when(is_inside):
             store((None, None))
         with w.otherwise():
             store((rows, columns))
@@ -329,12 +363,11 @@ class ContractionNest(Nest):
         return rows_of(self._w, self._plan, self._a, self._packed_a, start, row, self._rows, depth)
 
     def _reader_of_b(
-        self, strip: Index, column: Index, depth: Index, end: Index | None = None
+        self, strip: Index, column: Index, depth: Index, limit: Index | None
     ) -> Reader:
         w, plan = self._w, self._plan
         start = w.mul(strip, plan.strip_b)
-        columns = self._columns if end is None else end
-        return vectors_of(w, plan, self._b, self._packed_b, start, column, columns, depth)
+        return vectors_of(w, plan, self._b, self._packed_b, start, column, limit, depth)
 
     # Inner products.
 

@@ -372,16 +372,18 @@ def rows_of(
 
 def vectors_of(
     w: Writer, plan: Plan, b: Strided, packed: Memory | None, start: Index, column: Index,
-    columns: Index, depth: Index,
+    limit: Index | None, depth: Index,
 ) -> Reader:  # fmt: skip
-    """Load the vectors of B of a tile; the arguments are as those of `rows_of`."""
+    """Load the vectors of B of a tile; the arguments are as those of `rows_of`.
+
+    `limit` is the number of columns where the tile may reach beyond them, else None.
+    """
     tile = plan.tile
     starts = range(0, tile.columns, tile.lanes)
     if packed is not None:
         return lambda k: [
             packed.load_vector(w.add(start, w.mul(k, tile.columns), at)) for at in starts
         ]
-    limit = edge(tile.columns, columns)
     vectors = [b.pieces(plan.problem.columns, w.add(column, at), 1, limit) for at in starts]
 
     def read(k: str) -> list[str]:

@@ -345,6 +345,18 @@ def test_the_micro_kernel_neither_gathers_nor_spills() -> None:
     assert not [line for line in body if "vmov" in line and ("rsp" in line or "rbp" in line)]
 
 
+@pytest.mark.parametrize(("name", "tiles"), [("avx512", 1), ("avx2", 2)])
+def test_only_the_last_tile_masks_what_it_reads_in_place(name: str, tiles: int) -> None:
+    """A row times a matrix; without registers for masks each would be made in the innermost loop."""
+    with target.using(name):
+        text, _ = packed(static(MATMUL, "1x999", "999x1001", "1x1001", fill=True))
+    loops = text.split("scf.for")
+    products = [loop.split("scf.yield")[0] for loop in loops if "vector.fma" in loop]
+    assert len(products) == tiles
+    masked = [loop for loop in products if "vector.maskedload" in loop]
+    assert len(masked) == 1
+
+
 def test_the_text_is_the_same_every_time() -> None:
     text = static("aebf,dfce->abcd", "9x6x7x11", "19x11x5x6", "9x7x5x19")
     assert packed(text)[0] == packed(text)[0]
