@@ -347,7 +347,7 @@ def test_the_micro_kernel_neither_gathers_nor_spills() -> None:
 
 @pytest.mark.parametrize(("name", "tiles"), [("avx512", 1), ("avx2", 2)])
 def test_only_the_last_tile_masks_what_it_reads_in_place(name: str, tiles: int) -> None:
-    """A row times a matrix; without registers for masks each would be made in the innermost loop."""
+    """A row times a matrix: without registers for masks each is made in the innermost loop."""
     with target.using(name):
         text, _ = packed(static(MATMUL, "1x999", "999x1001", "1x1001", fill=True))
     loops = text.split("scf.for")
