@@ -194,9 +194,10 @@ def selects(body: Any, *types: str) -> bool:
     """Return whether no more of each row is found than is read."""
     module = Module.parse(text_of(body, *types))
     lower_sort(module)
-    *_, last = next(iter(module.ir.body.operations)).regions[0].blocks[0].operations
-    sources = [value.owner.operands[0].type.shape for value in last.operands]
-    return max(max(shape) for shape in sources) < 10_000
+    (function,) = module.ir.body.operations
+    *_, last = function.operation.regions[0].blocks[0].operations
+    slices: list[Any] = [value.owner for value in last.operation.operands]
+    return all(max(part.operands[0].type.shape) < 10_000 for part in slices)
 
 
 def test_what_is_selected() -> None:

@@ -161,7 +161,7 @@ def read_nest(op: Any) -> Nest | str:
         return "the operands are tensors, not buffers"
     operands: list[Access | Any] = []
     for value, map_ in zip(op.operands, maps_of(op), strict=True):
-        operand = _access(value, map_) if isinstance(value.type, ir.MemRefType) else value
+        operand = access_of(value, map_) if isinstance(value.type, ir.MemRefType) else value
         if isinstance(operand, str):
             return operand
         operands.append(operand)
@@ -225,7 +225,8 @@ def is_in_rows(type_: Any) -> bool:
     return bool(strides[-1] == 1) and not backwards
 
 
-def _access(value: Any, map_: Any) -> Access | str:
+def access_of(value: Any, map_: Any) -> Access | str:
+    """Return the access of an operand by an indexing map, or why vectors cannot make it."""
     reason = memory_obstacle(value.type)
     if reason is not None:
         return reason
