@@ -41,7 +41,7 @@ def flat_reduction(op: Any) -> Any:
 
 
 def _may_join(op: Any, dim: int) -> bool:
-    """Return whether loops `dim` and `dim + 1` may be one, and stay two where vectors are chosen."""
+    """Return whether loops `dim` and `dim + 1` may be one, and else stay two among vectors."""
     if any(parallel_loops(op)[dim : dim + 2]):
         return False
     accesses = [access for access in _accesses(op) if access is not None]
