@@ -79,13 +79,14 @@ from linalg_ext.bindings import arith, complex, ir, linalg, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.constants import float_constant
 from linalg_ext.structured.maps import indexing_maps, iterators_attribute, maps_attribute
-from linalg_ext.structured.mixed import mixed_operands, type_shape
+from linalg_ext.structured.mixed import type_shape
 from linalg_ext.structured.views import tile_view
 from linalg_ext.symbolic.affine import AffineDim, AffineMap
 from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.payload import combination_of
-from linalg_ext.transforms.ir_utils.arithmetic import layout_of, size_of, strides_of, times
+from linalg_ext.transforms.ir_utils.arithmetic import size_of, strides_of
+from linalg_ext.transforms.ir_utils.complex_memory import pairs_of, part_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, input_count, inside, parallel_loops
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import select
@@ -242,7 +243,7 @@ def _sum_pairs(
         },
         (_PART, _OF_RESULT),
     )
-    raw_pairs, pairs = _pairs_of(raw.value), _pairs_of(result.value)
+    raw_pairs, pairs = pairs_of(raw.value), pairs_of(result.value)
     if has_zeros:
         _clear(pairs)
     _contract(
@@ -267,7 +268,7 @@ def _sum_apart(
     dims = [_OF_PARTS]
     for dim in result.dims:
         dims += [dim, _PART] if dim == along else [dim]
-    raw_pairs, sums = _pairs_of(raw.value), _allocated(result, dims)
+    raw_pairs, sums = pairs_of(raw.value), _allocated(result, dims)
     _clear(sums)
     _contract(
         (raw_pairs, (*raw.dims, _PART)),
@@ -328,7 +329,7 @@ def _allocated(like: _Operand, dims: Sequence[str]) -> Any:
     """Return a buffer of floats with the axes of another, and axes of parts."""
     own = {dim: size_of(like.value, axis) for axis, dim in enumerate(like.dims)}
     sizes = [own.get(dim, 2) for dim in dims]
-    part = ir.ComplexType(like.value.type.element_type).element_type
+    part = part_of(like.value.type.element_type)
     type_ = ir.MemRefType.get(type_shape(sizes), part)
     dynamic = [size for size in sizes if not isinstance(size, int)]
     return memref.alloc(type_, dynamic, [], alignment=64)
@@ -339,24 +340,6 @@ def _slice(buffer: Any, dims: Sequence[str], at: dict[str, int]) -> Any:
     sizes = [1 if dim in at else size_of(buffer, axis) for axis, dim in enumerate(dims)]
     axes = [axis for axis, dim in enumerate(dims) if dim not in at]
     return tile_view(buffer, [at.get(dim, 0) for dim in dims], sizes, None, axes)
-
-
-def _pairs_of(value: Any) -> Any:
-    """Return a buffer of complex numbers as one of pairs of floats: the last axis is new."""
-    type_ = value.type
-    part = ir.ComplexType(type_.element_type).element_type
-    strides, offset = layout_of(value)
-    sizes = [*(size_of(value, axis) for axis in range(type_.rank)), 2]
-    as_parts = ir.MemRefType.get(type_.shape, part, type_.layout, type_.memory_space)
-    # The descriptors of both are one: the cast is gone when both are LLVM's.
-    cast = ir.Operation.create(
-        "builtin.unrealized_conversion_cast", results=[as_parts], operands=[value]
-    ).results[0]
-    start, steps = times(offset, 2), [*(times(stride, 2) for stride in strides), 1]
-    gap, *gaps = type_shape([start, *steps])
-    layout = ir.StridedLayoutAttr.get(gap, gaps)
-    pairs = ir.MemRefType.get(type_shape(sizes), part, layout, type_.memory_space)
-    return memref.ReinterpretCastOp(pairs, cast, *mixed_operands([start], sizes, steps)).result
 
 
 def _contract(

@@ -50,6 +50,7 @@ from linalg_ext.transforms.codegen.base.problem import size_text
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations, ops_of
 
+from ._complex_elements import in_vector_elements
 from ._flat_reductions import flat_reduction, is_of_sums
 from ._nest_emitter import NestEmitter
 from ._vector_loop import VectorLoop, fence
@@ -84,7 +85,9 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     for copy in operations(module, {"memref.copy"}):
         if _is_among_rows(copy):
             replace_copy(copy)
-    generics = [flat_reduction(op) for op in operations(module, {"linalg.generic"})]
+    generics = [
+        flat_reduction(in_vector_elements(op)) for op in operations(module, {"linalg.generic"})
+    ]
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
         for run in list(_runs(block, report)):
