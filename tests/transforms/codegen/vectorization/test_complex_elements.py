@@ -22,8 +22,12 @@ MOVES: dict[str, Callable[[Any, Any], Any]] = {
     "a transposition": lambda a, b: a.T + 0,
     "rows, turned": lambda a, b: np.concatenate([a, b])[:, ::-1],
     "padding": lambda a, b: np.pad(a, 2),
-    "a choice": lambda a, b: np.where(a.real > 0, a, b),
-    "a choice of numbers": lambda a, b: np.where(a.imag > 0, a, 2j),
+    "a choice": lambda a, b: np.where(np.arange(a.shape[1]) % 3 == 0, a, b),
+}
+OTHERS: dict[str, Callable[[Any, Any], Any]] = {
+    "a choice by parts": lambda a, b: np.where(a.real > 0, a, b),
+    "a choice of a number": lambda a, b: np.where(a.imag > 0, a, 2j),
+    "products": lambda a, b: (a * b - a).sum(),
 }
 SUMS: dict[str, Callable[[Any, Any], Any]] = {
     "differences": lambda a, b: a - b,
@@ -39,12 +43,12 @@ def numbers(dtype: str, *shape: int) -> Any:
     return (parts[0] + 1j * parts[1]).astype(dtype)
 
 
-@pytest.mark.parametrize("name", [*MOVES, *SUMS])
+@pytest.mark.parametrize("name", [*MOVES, *SUMS, *OTHERS])
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_the_numbers(name: str, dtype: str, order: Any, dynamic: bool) -> None:
-    function = (MOVES | SUMS)[name]
+    function = (MOVES | SUMS | OTHERS)[name]
     a, b = (np.asarray(numbers(dtype, 7, 19), order=order) for _ in range(2))
     a[2, 3], a[4, 5] = complex(np.nan, 1), complex(-0.0, 3)
     found, expected = lx.jit(function, dynamic=dynamic)(a, b), function(a, b)
