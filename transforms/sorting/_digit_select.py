@@ -29,13 +29,12 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     compare,
     empty_like,
     extract_slice,
-    inlined,
     insert_slice,
     mul,
     sub,
 )
 
-from ._merge_sort import MergeSort
+from ._merge_sort import MergeSort, comes_before
 from ._radix_sort import RadixSort, Word, cleared, elements_at, inserted
 from ._row_select import Lanes, Places
 
@@ -63,15 +62,21 @@ _DEVIATIONS = 3
 """The distance of the limits from the places, in standard deviations of the sample."""
 
 
-def is_worth_it(count: int, size: Any, *, in_lanes: bool) -> bool:
-    """Return whether finding that many elements of a row takes less time than sorting it."""
+def is_worth_it(word: Word, used: Sequence[Places], size: Any, *, in_lanes: bool) -> bool:
+    """Return whether finding some places of each row takes less time than sorting it.
+
+    A part takes as long as a pass of the sort, and integers often have few digits.
+    """
     shortest = _SHORTEST_OF_LANES if in_lanes else _SHORTEST
-    return isinstance(size, int) and size >= max(shortest, _WORTH * count)
+    longest = max(part.count for part in used)
+    passes = word.digits if word.has_floats else word.digits // 2
+    is_long = isinstance(size, int) and size >= max(shortest, _WORTH * longest)
+    return is_long and len(used) <= passes
 
 
-def is_better(count: int, size: Any) -> bool:
+def is_better(word: Word, few: Places, size: Any) -> bool:
     """Return whether it takes less time than finding the first few alone, whatever their order."""
-    return isinstance(size, int) and size >= _LONG and 1 < count <= size // _WORTH
+    return size >= _LONG and few.count > 1 and is_worth_it(word, [few], size, in_lanes=False)
 
 
 @dataclass(frozen=True)
@@ -322,8 +327,8 @@ class DigitSelect:
         def append(place: Any, carried: list[Any]) -> list[Any]:
             count, before, *buffers = carried
             elements = elements_at(row, place)
-            is_before = low.beyond(self._comes_before(elements, low.elements))
-            is_after = high.beyond(self._comes_before(high.elements, elements))
+            is_before = low.beyond(comes_before(self._comparator, elements, low.elements))
+            is_after = high.beyond(comes_before(self._comparator, high.elements, elements))
             is_outside = arith.ori(is_before, is_after)
             # The next element overwrites one outside.
             return [
@@ -346,10 +351,6 @@ class DigitSelect:
             lambda: [index(self._size), index(0), *_copied(row, copies, self._size)],
             carried,
         )
-
-    def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
-        sides = zip(left, right, strict=True)
-        return inlined(self._comparator, [element for pair in sides for element in pair])[0]
 
     def _narrowed(self, left: _Left, begin: Any, end: Any) -> _Left:
         """Drop elements by digits until few are left, or equal ones, or those that are sought."""

@@ -20,12 +20,11 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     compare,
     empty_like,
     extract_slice,
-    inlined,
     sizes_of,
     sub,
 )
 
-from ._merge_sort import MergeSort
+from ._merge_sort import MergeSort, comes_before
 from ._radix_sort import elements_at, inserted
 from ._row_select import Lanes, Places
 
@@ -158,8 +157,7 @@ class FirstFew:
         return inserted(first, buffers, zero)
 
     def _comes_before(self, elements: Sequence[Any], limits: Sequence[Any]) -> Any:
-        sides = zip(*self._in_turn(elements, limits), strict=True)
-        return inlined(self._comparator, [element for pair in sides for element in pair])[0]
+        return comes_before(self._comparator, *self._in_turn(elements, limits))
 
     def _in_turn(
         self, elements: Sequence[Any], limits: Sequence[Any]

@@ -153,8 +153,7 @@ class MergeSort:
 
     def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
         sides = (right, left) if self._is_opposite else (left, right)
-        elements = [element for pair in zip(*sides, strict=True) for element in pair]
-        return inlined(self._comparator, elements)[0]
+        return comes_before(self._comparator, *sides)
 
     def _level(
         self, source: list[Any], target: list[Any], blocks: Any, top: Any, run: Any, depth: Any
@@ -246,6 +245,12 @@ def _advanced(left: Any, right: Any, is_right: Any, step: int) -> tuple[Any, Any
     """Return both positions, with the one of the side that was taken from advanced by `step`."""
     by_right = arith.select(is_right, index(step), index(0))
     return add(left, sub(step, by_right)), add(right, by_right)
+
+
+def comes_before(comparator: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
+    """Return whether an element of each tensor comes before another, by a comparator."""
+    sides = zip(left, right, strict=True)
+    return inlined(comparator, [element for pair in sides for element in pair])[0]
 
 
 def are_read(comparator: Any) -> list[bool]:

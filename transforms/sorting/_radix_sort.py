@@ -64,9 +64,7 @@ class RadixSort:
         self._count = count
         self._size = size
         self._words = _words(keys)
-        self._has_integers = len(self._words) == 1 and not any(
-            isinstance(key.value.type, ir.FloatType) for key in keys
-        )
+        self._has_integers = len(self._words) == 1 and not self._words[0].has_floats
         self._least: Any = None
         if len(self._words) == 1 and self._has_wide_digits():
             self._words = [replace(self._words[0], digits=-(-self._words[0].bits // _WIDE_BITS))]
@@ -264,6 +262,11 @@ class Word:
     def slots(self) -> int:
         """The number of values of a digit."""
         return 1 << self.digit_bits
+
+    @property
+    def has_floats(self) -> bool:
+        """Return whether a key is a float, whose digits differ however near the numbers are."""
+        return any(isinstance(key.value.type, ir.FloatType) for key in self.keys)
 
     @property
     def type(self) -> Any:

@@ -52,7 +52,7 @@ from ._digit_select import DigitSelect
 from ._first_few import FirstFew
 from ._lane_sort import LaneSort
 from ._merge_sort import MergeSort
-from ._radix_sort import RadixSort, copied, keys_of, word_of
+from ._radix_sort import RadixSort, Word, copied, keys_of, word_of
 from ._row_select import Places, Selector, length_of, read_from, select, used_places
 
 NAME = "linalg-ext-lower-sort"
@@ -96,8 +96,8 @@ def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
     return _moved_back(view, sorted_, view.inits)
 
 
-_MOST_PARTS = 4
-"""Parts of a row that are found, one after another; where more are read all of it is sorted."""
+_MOST_ENDS = 4
+"""Parts near the ends of a row that are found, each by code of its own."""
 
 _MakeSelector = Callable[[Sequence[Any]], Selector]
 """Makes a selector from tensors whose last dimension is a row."""
@@ -113,21 +113,18 @@ def _selectors(
     word = word_of(view.comparator)
 
     def few(places: Places) -> _MakeSelector | None:
-        return _few(view.comparator, places, size, has_key=word is not None)
+        return _few(view.comparator, word, places, size)
 
     together = few(Places(used[0].begin, used[-1].end))
     if together is not None:
         return [together]
-    if len(used) > _MOST_PARTS:
-        return None
     at_ends = {places: selector for places in used if (selector := few(places)) is not None}
     between = [places for places in used if places not in at_ends]
+    if len(at_ends) > _MOST_ENDS:
+        return None
     if not between:
         return [*at_ends.values()]
-    is_worth_it = all(
-        _digit_select.is_worth_it(places.count, size, in_lanes=in_lanes) for places in between
-    )
-    if word is None or not is_worth_it:
+    if word is None or not _digit_select.is_worth_it(word, between, size, in_lanes=in_lanes):
         return None
     return [
         *at_ends.values(),
@@ -135,9 +132,9 @@ def _selectors(
     ]
 
 
-def _few(comparator: Any, places: Places, size: Any, *, has_key: bool) -> _MakeSelector | None:
+def _few(comparator: Any, word: Word | None, places: Places, size: Any) -> _MakeSelector | None:
     """Return a selector of places among the first few of each row, or the last."""
-    if has_key and _digit_select.is_better(places.count, size):
+    if word is not None and isinstance(size, int) and _digit_select.is_better(word, places, size):
         return None
     if _first_few.is_worth_it(places.end, size):
         return lambda inputs: FirstFew(comparator, inputs, places.end, are_last=False)

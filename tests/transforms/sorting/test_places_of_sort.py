@@ -217,7 +217,9 @@ def test_what_is_selected() -> None:
     assert selects(lambda x: two(x, 9_900, 9_990), type_)
     assert selects(lambda x: two(x, 0, 9_990), type_)
     assert selects(lambda x: two(x, 10, 4_000, 7_000, 9_990), type_)
-    assert not selects(lambda x: two(x, 10, 2_000, 4_000, 7_000, 9_990), type_)
+    assert not selects(lambda x: two(x, 10, 2_000, 4_000, 5_000, 7_000, 9_990), type_)
+    assert selects(lambda x: two(x, 2_000, 4_000), "tensor<10000xi32>")
+    assert not selects(lambda x: two(x, 2_000, 4_000, 7_000), "tensor<10000xi32>")
     assert not selects(whole, type_)
 
 
