@@ -228,10 +228,11 @@ class DigitSelect:
         return steps
 
     def _best_sample(self, part: Places) -> int:
-        """Return the size of a sample that is as small as the part between its limits."""
+        """Return the size of a sample that takes about as long as the part between its limits."""
         fraction = part.begin / self._size
         deviation = numbers.sqrt(fraction * (1 - fraction))
-        return round(numbers.pow(2 * self._size * deviation, 2 / 3))
+        near_ends = numbers.sqrt(5 * self._size)
+        return round(max(near_ends, numbers.pow(2 * self._size * deviation, 2 / 3)))
 
     def _limits(self, part: Places) -> tuple[int, int]:
         """Return the places of a sorted sample between which a part of the row probably lies."""
