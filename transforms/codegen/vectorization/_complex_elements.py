@@ -51,8 +51,11 @@ def in_vector_elements(op: Any) -> Any:
     if not buffers or any(_is_complex(value.type) for value in op.operands):
         return op
     body = op.regions[0].blocks[0]
-    touching = [inner for inner in ops_of(body) if _touches(inner)]
+    ops = list(ops_of(body))
+    touching = [inner for inner in ops if _touches(inner)]
     if any(_is_from_outside(value, body) for inner in touching for value in inner.operands):
+        return op
+    if any(len(inner.regions) or _loads_own(inner, body) for inner in ops):
         return op
     names = {inner.name for inner in touching}
     if names <= {*_MOVES, _LOAD} and all(map(_is_word, buffers)):
@@ -75,6 +78,11 @@ def _is_word(buffer: Any) -> bool:
 def _is_from_outside(value: Any, body: Any) -> bool:
     """Return whether a value is a complex number that a body takes from around it."""
     return _is_complex(value.type) and value.owner != body and inside(value, body) is None
+
+
+def _loads_own(op: Any, body: Any) -> bool:
+    """Return whether an op of a body loads from a buffer that the body makes."""
+    return op.name == _LOAD and inside(op.operands[0], body) is not None
 
 
 def _touches(op: Any) -> bool:
