@@ -46,14 +46,17 @@ func.func @nothing(%x: tensor<0x9xf32>, %o: tensor<0x9xf32>) -> tensor<0x9xf32> 
 }
 
 // A row of 200: four passes by digits, of which the first two are always made: from the input, and
-// back from a spare row.
+// back from a spare row. Integers are counted from the least; near to it two digits are all.
 
 // CHECK-LABEL: func.func @digits(
 // CHECK-SAME:  %[[X:[a-z0-9]+]]: tensor<200xi32>, %[[O:[a-z0-9]+]]: tensor<200xi32>
 // CHECK:       %[[SPARE:.*]] = tensor.empty() : tensor<200xi32>
 // CHECK:       %[[TABLE:.*]] = tensor.empty() : tensor<1024xindex>
-// CHECK:       linalg.fill {{.*}} outs(%[[TABLE]] : tensor<1024xindex>)
-// CHECK:       tensor.extract %[[X]]
+// CHECK:       scf.for {{.*}} iter_args(%{{.*}} = %[[TABLE]]) -> (tensor<1024xindex>)
+// CHECK:       %[[EXTREMES:.*]]:2 = scf.for
+// CHECK:         tensor.extract %[[X]]
+// CHECK:       arith.subi %[[EXTREMES]]#1, %[[EXTREMES]]#0 : i32
+// CHECK-COUNT-2: arith.select {{.*}} : index
 // CHECK:       %[[FIRST:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %[[SPARE]]
 // CHECK:         tensor.extract %[[X]]
 // CHECK:       scf.for {{.*}} iter_args(%{{.*}} = %[[O]]
