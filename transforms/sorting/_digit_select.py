@@ -270,18 +270,11 @@ class DigitSelect:
             )
         count = arith.minui(count, size)  # which bounds the loops
 
-        def extend(place: Any, extremes: list[Any]) -> list[Any]:
-            key = self._key(elements_at(buffers, place))
-            return [arith.minui(extremes[0], key), arith.maxui(extremes[1], key)]
-
-        least, most = counted(0, count, self._no_extremes(), extend)
+        least, most = self._word.extremes(self._comparator, buffers, count)
         return _Left(count, before, least, most, buffers, table)
 
     def _key(self, elements: Sequence[Any]) -> Any:
         return self._word.of(self._comparator, elements)
-
-    def _no_extremes(self) -> list[Any]:
-        return [constant(self._word.type, -1), constant(self._word.type, 0)]
 
     def _sampled(self, row: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
         """Return the number of elements of a sample, none before them, and a copy of it.
@@ -406,7 +399,7 @@ class DigitSelect:
                 *inserted(elements, buffers, filled),
             ]
 
-        carried = [index(0), *self._no_extremes(), *left.buffers]
+        carried = [index(0), *self._word.no_extremes(), *left.buffers]
         filled, least, most, *buffers = counted(0, count, carried, keep)
         return _Left(filled, before, least, most, buffers, table)
 

@@ -65,7 +65,6 @@ class RadixSort:
         self._size = size
         self._words = _words(keys)
         self._has_integers = len(self._words) == 1 and not self._words[0].has_floats
-        self._least: Any = None
         if len(self._words) == 1 and self._has_wide_digits():
             self._words = [replace(self._words[0], digits=-(-self._words[0].bits // _WIDE_BITS))]
 
@@ -107,8 +106,8 @@ class RadixSort:
         begin = 2 - last.digits % 2
         pairs = index((last.digits - begin) // 2)
         if self._has_integers and last.digits > begin:
-            least, most = self._extremes(last, inputs)
-            self._least = least
+            least, most = last.extremes(self._comparator, inputs, self._size)
+            last = replace(last, least=least)
             is_near = arith.cmpi(
                 arith.CmpIPredicate.ult,
                 arith.subi(most, least),
@@ -151,16 +150,6 @@ class RadixSort:
             return [table]
 
         return counted(0, size, [table], element)[0]
-
-    def _extremes(self, word: Word, rows: Sequence[Any]) -> list[Any]:
-        """Return the least value of a word, and the greatest."""
-
-        def extend(position: Any, extremes: list[Any]) -> list[Any]:
-            value = self._word(word, rows, position)
-            return [arith.minui(extremes[0], value), arith.maxui(extremes[1], value)]
-
-        no_extremes = [constant(word.type, -1), constant(word.type, 0)]
-        return counted(0, self._size, no_extremes, extend)
 
     def _pairs(self, word: Word, begin: int, pairs: Any, carried: list[Any]) -> list[Any]:
         """Make passes there and back, by two digits each, the first of them `begin`."""
@@ -223,8 +212,7 @@ class RadixSort:
         return moved, table
 
     def _word(self, word: Word, rows: Sequence[Any], position: Any) -> Any:
-        value = word.of(self._comparator, elements_at(rows, position))
-        return value if self._least is None else arith.subi(value, self._least)
+        return word.of(self._comparator, elements_at(rows, position))
 
 
 def _slot(word: Word, value: Any, digit: Any) -> Any:
@@ -241,10 +229,12 @@ class Word:
     Attributes:
         keys: the keys.
         digits: the number of digits that it is divided into.
+        least: a value from which it is counted; None for 0.
     """
 
     keys: tuple[SortKey, ...]
     digits: int
+    least: Any = None
 
     @classmethod
     def of_keys(cls, *keys: SortKey) -> Word:
@@ -283,7 +273,20 @@ class Word:
             if number:
                 part = arith.ori(arith.shli(word, constant(type_, key.bits)), part)
             word = part
-        return word
+        return word if self.least is None else arith.subi(word, self.least)
+
+    def no_extremes(self) -> list[Any]:
+        """Return the least value of no elements, and the greatest."""
+        return [constant(self.type, -1), constant(self.type, 0)]
+
+    def extremes(self, comparator: Any, rows: Sequence[Any], size: Any) -> list[Any]:
+        """Return the least value of the first elements of rows, and the greatest."""
+
+        def extend(position: Any, extremes: list[Any]) -> list[Any]:
+            value = self.of(comparator, elements_at(rows, position))
+            return [arith.minui(extremes[0], value), arith.maxui(extremes[1], value)]
+
+        return counted(0, size, self.no_extremes(), extend)
 
 
 def _words(keys: Sequence[SortKey]) -> list[Word]:
