@@ -94,6 +94,23 @@ def generic_on_tensors(
     return linalg.GenericOp([output.type], list(inputs), [output], maps, iterators_attribute(kinds))
 
 
+def with_other_loops(
+    op: Any, operands: Sequence[Any], maps: Sequence[Any], are_parallel: Iterable[bool]
+) -> Any:
+    """Build a generic like another at the insertion point, on other operands, without a body."""
+    kinds = ("parallel" if is_parallel else "reduction" for is_parallel in are_parallel)
+    return ir.Operation.create(
+        op.name,
+        operands=operands,
+        attributes={
+            **{name: op.attributes[name] for name in op.attributes},
+            "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
+            "iterator_types": iterators_attribute(kinds),
+        },
+        regions=1,
+    )
+
+
 def loop_of(position: Any) -> int:
     """Return the number of the loop whose position a `linalg.index` is."""
     return int(ir.IntegerAttr(position.attributes["dim"]).value)

@@ -28,9 +28,13 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
-from linalg_ext.structured.maps import iterators_attribute
 from linalg_ext.transforms.ir_utils.complex_memory import pairs_of, part_of, with_elements
-from linalg_ext.transforms.ir_utils.generics import inside, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import (
+    inside,
+    maps_of,
+    parallel_loops,
+    with_other_loops,
+)
 from linalg_ext.transforms.ir_utils.walking import copied, ops_of
 
 _BY_PARTS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -122,7 +126,6 @@ class _Pairs:
 def _rebuilt(op: Any, form: _Words | _Pairs) -> Any:
     """Build a generic on other elements in the place of another one."""
     rank, old = len(parallel_loops(op)), op.regions[0].blocks[0]
-    kinds = ["parallel" if is_free else "reduction" for is_free in parallel_loops(op)]
     new_loop = [ir.AffineExpr.get_dim(rank)] * form.new_loops
     operands, maps = [], []
     with op.location, ir.InsertionPoint(op):
@@ -131,16 +134,8 @@ def _rebuilt(op: Any, form: _Words | _Pairs) -> Any:
             operands.append(form.buffer(value) if is_other else value)
             results = [*map_.results, *(new_loop if is_other else [])]
             maps.append(ir.AffineMap.get(rank + form.new_loops, 0, results))
-        new = ir.Operation.create(
-            op.name,
-            operands=operands,
-            attributes={
-                **{name: op.attributes[name] for name in op.attributes},
-                "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-                "iterator_types": iterators_attribute([*kinds, *["parallel"] * form.new_loops]),
-            },
-            regions=1,
-        )
+        are_parallel = (*parallel_loops(op), *[True] * form.new_loops)
+        new = with_other_loops(op, operands, maps, are_parallel)
         types = [
             form.element(value.type) if _is_complex(value.type) else value.type
             for value in old.arguments

@@ -20,8 +20,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import affine, ir
-from linalg_ext.structured.maps import iterators_attribute
-from linalg_ext.transforms.ir_utils.generics import loop_of, maps_of, parallel_loops
+from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.symbolic.affine import AffineDim, AffineSymbol, terms_of
+from linalg_ext.transforms.ir_utils.generics import (
+    loop_of,
+    maps_of,
+    parallel_loops,
+    with_other_loops,
+)
 from linalg_ext.transforms.ir_utils.walking import operations, producer
 
 from .loop_nests import SHORTEST, Access, Collapser, access_of, is_collapsible
@@ -94,75 +100,42 @@ def _by_loop(apply: Any, factors: Sequence[int]) -> dict[int, int]:
 
 def _factors(apply: Any) -> list[int] | None:
     """Return the factor of each operand of a sum, then the constant; None if it is not a sum."""
-    map_ = ir.AffineMapAttr(apply.attributes["map"]).value
-    (result,) = map_.results
-    if not is_of_sums(result):
+    map_ = affine_map(ir.AffineMapAttr(apply.attributes["map"]).value)
+    terms, constant = terms_of(map_.results[0])
+    by_name = {
+        term.name: factor
+        for term, factor in terms.items()
+        if isinstance(term, AffineDim | AffineSymbol)
+    }
+    if len(by_name) < len(terms):
         return None
-    count = len(apply.operands)
-    units = [[int(at == number) for at in range(count)] for number in range(count)]
-    constant = _value(result, [0] * count, map_.n_dims)
-    return [*(_value(result, unit, map_.n_dims) - constant for unit in units), constant]
-
-
-def is_of_sums(expression: Any) -> bool:
-    """Return whether an affine expression has neither quotients nor remainders."""
-    if isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
-        return is_of_sums(expression.lhs) and is_of_sums(expression.rhs)
-    kinds = ir.AffineConstantExpr | ir.AffineDimExpr | ir.AffineSymbolExpr
-    return isinstance(expression, kinds)
-
-
-def _value(expression: Any, operands: Sequence[int], dims: int) -> int:
-    """Return the value of a sum for numbers as operands."""
-    if isinstance(expression, ir.AffineConstantExpr):
-        return int(expression.value)
-    if isinstance(expression, ir.AffineDimExpr):
-        return operands[expression.position]
-    if isinstance(expression, ir.AffineSymbolExpr):
-        return operands[dims + expression.position]
-    left, right = (_value(side, operands, dims) for side in (expression.lhs, expression.rhs))
-    return left + right if isinstance(expression, ir.AffineAddExpr) else left * right
+    return [*(by_name.get(name, 0) for name in (*map_.dims, *map_.symbols)), constant]
 
 
 def _joined(op: Any, dim: int) -> Any:
     """Return a generic in the place of another, with loops `dim` and `dim + 1` as one."""
-    is_parallel = parallel_loops(op)
+    are_parallel = parallel_loops(op)
     with op.location, ir.InsertionPoint(op):
         collapser = Collapser(op)
-        operands, maps = list(op.operands), maps_of(op)
+        operands, maps = list(op.operands), []
         for number, access in enumerate(_accesses(op)):
+            dims: tuple[int | None, ...] = ()
             if isinstance(access, Access):
-                operands[number] = collapser.flattened(access, dim) or access.memref
-            maps[number] = _without(maps[number], dim)
-        kinds = ["parallel" if is_free else "reduction" for is_free in is_parallel]
-        new = ir.Operation.create(
-            op.name,
-            operands=operands,
-            attributes={
-                **{name: op.attributes[name] for name in op.attributes},
-                "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-                "iterator_types": iterators_attribute([*kinds[:dim], *kinds[dim + 1 :]]),
-            },
-            regions=1,
-        )
+                joined = collapser.joined(access, dim)
+                operands[number], dims = joined.memref, joined.dims
+            maps.append(_map_of(dims, len(are_parallel) - 1))
+        new = with_other_loops(op, operands, maps, are_parallel[:dim] + are_parallel[dim + 1 :])
     op.regions[0].blocks[0].append_to(new.regions[0])
     _join_positions(new, dim)
     op.erase()
     return new
 
 
-def _without(map_: Any, dim: int) -> Any:
-    """Return an indexing map of loops, with `dim` and the next as one."""
-    loops = [
-        ir.AffineDimExpr(result).position if isinstance(result, ir.AffineDimExpr) else None
-        for result in map_.results
-    ]
-    results = [
-        result if loop is None else ir.AffineExpr.get_dim(loop - (loop > dim))
-        for result, loop in zip(map_.results, loops, strict=True)
-        if loop != dim + 1
-    ]
-    return ir.AffineMap.get(map_.n_dims - 1, 0, results)
+def _map_of(dims: Sequence[int | None], loops: int) -> Any:
+    """Return an indexing map from the loop of each axis; for None the index is 0."""
+    zero = ir.AffineExpr.get_constant(0)
+    results = [zero if dim is None else ir.AffineExpr.get_dim(dim) for dim in dims]
+    return ir.AffineMap.get(loops, 0, results)
 
 
 def _join_positions(op: Any, dim: int) -> None:

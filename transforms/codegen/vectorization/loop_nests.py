@@ -451,14 +451,15 @@ class Collapser:
 
     def _collapsed(self, nest: Nest, dim: int) -> Nest:
         accesses = {
-            number: self._access(access, dim)
+            number: self.joined(access, dim)
             for number, access in enumerate(nest.operands)
             if isinstance(access, Access)
         }
         is_parallel = (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :])
         return replace(nest.with_accesses(accesses), is_parallel=is_parallel)
 
-    def _access(self, access: Access, dim: int) -> Access:
+    def joined(self, access: Access, dim: int) -> Access:
+        """Return an access by loops of which `dim` and `dim + 1` are one."""
         dims = [loop - 1 if loop is not None and loop > dim else loop for loop in access.dims]
         if dim not in access.dims:
             return Access(access.memref, tuple(dims), access.buffer)

@@ -51,7 +51,7 @@ from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations, ops_of
 
 from ._complex_elements import in_vector_elements
-from ._flat_reductions import flat_reduction, is_of_sums
+from ._flat_reductions import flat_reduction
 from ._nest_emitter import NestEmitter
 from ._vector_loop import VectorLoop, fence
 from ._vector_rows import Member, size_of
@@ -157,12 +157,19 @@ def _spell_out_positions(body: Any) -> None:
     """Write the sums and products of `affine.apply` in a body as `arith` does."""
     for apply in operations(body.owner, {"affine.apply"}):
         map_ = ir.AffineMapAttr(apply.attributes["map"]).value
-        if not is_of_sums(map_.results[0]):
+        if not _is_of_sums(map_.results[0]):
             continue
         with ir.InsertionPoint(apply):
             value = _spelled(map_.results[0], map_.n_dims, list(apply.operands))
         apply.results[0].replace_all_uses_with(value)
         apply.erase()
+
+
+def _is_of_sums(expression: Any) -> bool:
+    if isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
+        return _is_of_sums(expression.lhs) and _is_of_sums(expression.rhs)
+    kinds = ir.AffineConstantExpr | ir.AffineDimExpr | ir.AffineSymbolExpr
+    return isinstance(expression, kinds)
 
 
 def _spelled(expression: Any, dims: int, operands: Sequence[Any]) -> Any:
